@@ -1,0 +1,80 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sallyport/trade"
+)
+
+// Broker is a venue that orders are sent to. Implementations are safe for concurrent use. gatetest has the suite that
+// every one must pass.
+type Broker interface {
+	// Submit sends the order that the permit clears, under the id that it names, once. The id is the venue's key for
+	// idempotency: an id that it already knows with the same order answers with the first receipt; with another order
+	// it is rejected. An error means that nothing may be concluded: the gate records Unknown. Only an error that wraps
+	// ErrNotSent says that no byte left.
+	Submit(ctx context.Context, p Permit) (Receipt, error)
+	// Cancel asks the venue to cancel the order that the permit names. Accepted means that no further fill can come;
+	// Rejected that the venue said no, for instance because the order is filled.
+	Cancel(ctx context.Context, p Permit) (Receipt, error)
+	// Lookup asks what became of an id. Accepted and Rejected are definite; so is not having it after notAfter, which
+	// is Rejected: a permit of that id can no longer be used. Anything else is Unknown.
+	Lookup(ctx context.Context, id trade.BrokerOrderID, notAfter time.Time) (Receipt, error)
+	// Events returns what happened to orders since the event numbered after, oldest first, at most a page of them.
+	Events(ctx context.Context, after uint64) ([]VenueEvent, error)
+	// Holdings returns the venue's own view of the account.
+	Holdings(ctx context.Context) (Holdings, error)
+}
+
+// ErrNotSent says that a request failed before its first byte left, so that the order cannot exist at the broker.
+var ErrNotSent = errors.New("gate: not sent")
+
+// Receipt is a venue's answer, read by a dialect or made by the venue itself. The zero Receipt is Unknown.
+type Receipt struct {
+	Outcome trade.Outcome
+	OrderID string // the venue's own id, where it gave one
+	Code    string // the venue's code of a rejection
+	Message string // its words, as received
+}
+
+// VenueEventKind says what happened to a working order.
+type VenueEventKind uint8
+
+// The kinds. The zero kind is none.
+const (
+	NoVenueEvent VenueEventKind = iota
+	VenueFill
+	VenueCancelled
+	VenueExpired
+)
+
+// String returns the word in records.
+func (k VenueEventKind) String() string {
+	return [...]string{"none", "fill", "cancelled", "expired"}[k]
+}
+
+// VenueEvent is one thing that happened to an order at a venue.
+type VenueEvent struct {
+	Number   uint64 // the venue's own sequence, from 1, without gaps to the reader
+	Kind     VenueEventKind
+	ID       trade.BrokerOrderID
+	Symbol   trade.Symbol
+	Side     trade.Side
+	Quantity trade.Decimal // filled now; for the others what was left unfilled
+	Price    trade.Decimal // of a fill
+	At       time.Time
+}
+
+// Holdings is a venue's own view of one account.
+type Holdings struct {
+	Cash      trade.Decimal
+	Positions []Holding // sorted by symbol
+}
+
+// Holding is one position.
+type Holding struct {
+	Symbol   trade.Symbol
+	Quantity trade.Decimal
+}

@@ -1,0 +1,81 @@
+package gate
+
+import (
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Origin says who calls and through what. The surface knows it from the connection and the harness, never from the
+// order's payload.
+type Origin struct {
+	Agent      trade.Agent
+	Surface    string // mcp, hook, cli, plugin
+	Harness    trade.Harness
+	Session    trade.Session // empty where the surface cannot know it
+	Tool       string        // as the caller named it
+	ToolCallID trade.ToolCallID
+}
+
+// Call is one guarded order call: an order, or an input that is none.
+type Call struct {
+	Origin  Origin
+	Account trade.Account
+	Order   trade.Order // zero if there are faults
+	Tags    trade.Tags
+	Faults  []trade.Fault
+	Raw     []byte // the arguments as received; of a faulty input the journal keeps length, SHA-256 and the first 1 KiB
+	// Asked marks a harness's permission request (Codex), which follows the pre-call event of the same call and
+	// carries no id of its own.
+	Asked bool
+}
+
+// Report is what a permitting surface learned after somebody else made the call.
+type Report struct {
+	Origin  Origin
+	Account trade.Account
+	Order   trade.Order // of the arguments as they were executed; zero if they are no order
+	Faults  []trade.Fault
+	Raw     []byte
+	Outcome trade.Outcome // as the dialect recognised it; Unknown settles nothing
+	Status  string        // the venue's word
+	Message string
+}
+
+// Resolution is a person's settlement of an unknown outcome.
+type Resolution struct {
+	Intent  trade.IntentID
+	Outcome trade.Outcome // Accepted or Rejected
+	By      string
+	Reason  string
+}
+
+// PolicyView is the policy in force as read just now.
+type PolicyView struct {
+	Raw    []byte // the file's bytes; nil if unreadable
+	SHA256 string // of Raw
+	Policy *policy.Policy
+	Reason *policy.Reason // why nothing is allowed; nil if the policy is valid
+}
+
+// WorkingOrder is an order of ours that the ledger holds open.
+type WorkingOrder struct {
+	Intent   trade.IntentID
+	ID       trade.BrokerOrderID
+	Order    trade.Order
+	Agent    trade.Agent
+	State    string        // permitted, in flight, unknown, working
+	Filled   trade.Decimal // shares
+	At       time.Time
+	NotAfter time.Time // when a missing outcome becomes unknown
+}
+
+// Position is what the ledger knows of one symbol in one account.
+type Position struct {
+	Account      trade.Account
+	Symbol       trade.Symbol
+	Quantity     trade.Decimal
+	PendingBuys  trade.Decimal
+	PendingSells trade.Decimal
+}

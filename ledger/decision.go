@@ -1,0 +1,137 @@
+// Package ledger holds the events of trading, the state that they fold to, and what is read out of it: reservations,
+// positions, and one decision object an intent. State.Apply is the only transition. It is pure.
+package ledger
+
+import (
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// AuditState is where an intent stands, in the words that outside programs rely on.
+type AuditState string
+
+// The audit states.
+const (
+	Blocked        AuditState = "EXECUTION_BLOCKED"
+	Allowed        AuditState = "EXECUTION_ALLOWED"
+	Succeeded      AuditState = "EXECUTION_SUCCEEDED"
+	Failed         AuditState = "EXECUTION_FAILED"
+	OutcomeUnknown AuditState = "EXECUTION_OUTCOME_UNKNOWN"
+)
+
+// Decision is the decision object, the same on every surface. Members are only ever added.
+type Decision struct {
+	Verdict       policy.Effect
+	State         AuditState
+	Intent        trade.IntentID // empty for a dry run
+	ToolCallID    trade.ToolCallID
+	ClientOrderID trade.ClientOrderID
+	Agent         trade.Agent
+	Surface       string
+	Tool          string
+	Order         trade.Order // zero: the input was no order, and the reasons are faults
+	Reasons       []policy.Reason
+	PolicySHA256  string // 64 hexadecimal digits; empty if the policy could not be read
+	At            time.Time
+
+	// Optional members, absent when zero.
+	Status         string         // of the venue: SUCCESS or ERROR
+	OrderID        string         // the venue's own id
+	Message        string         // the venue's words, or a person's
+	MaxQuantityNow *trade.Decimal // the largest quantity that would have passed
+	RetryAfter     time.Duration  // when time cures it
+	Repeated       bool           // this id was decided before; nothing was executed
+	Error          string         // journal_unavailable and the like
+	AgentReason    string         // the agent's own words; untrusted
+	Flags          []string       // what the record holds against the call, such as ARGUMENTS_CHANGED
+}
+
+// TimeFormat is how times are written: UTC, RFC 3339, microseconds.
+const TimeFormat = "2006-01-02T15:04:05.000000Z"
+
+// AppendJSON appends the decision object.
+func (d Decision) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = wire.AppendText(dst, "verdict", d.Verdict.String())
+	dst = wire.AppendText(dst, "state", string(d.State))
+	dst = appendNullable(dst, "intent_id", string(d.Intent))
+	dst = appendNullable(dst, "tool_call_id", string(d.ToolCallID))
+	dst = appendNullable(dst, "client_order_id", string(d.ClientOrderID))
+	dst = wire.AppendText(dst, "agent", string(d.Agent))
+	dst = wire.AppendText(dst, "surface", d.Surface)
+	dst = wire.AppendOptional(dst, "tool", d.Tool)
+	digest, notional := "", ""
+	if !d.Order.IsZero() {
+		digest, notional = d.Order.Digest().String(), d.Order.Notional().Money()
+	}
+	dst = appendNullable(dst, "digest", digest)
+	dst = d.Order.AppendJSON(wire.AppendName(dst, "order"))
+	dst = appendNullable(dst, "notional", notional)
+	dst = appendReasons(wire.AppendName(dst, "reasons"), d.Reasons)
+	dst = appendNullable(dst, "policy_sha256", d.PolicySHA256)
+	dst = append(d.At.UTC().AppendFormat(append(wire.AppendName(dst, "at"), '"'), TimeFormat), '"')
+	return append(d.appendOptional(dst), '}')
+}
+
+func (d Decision) appendOptional(dst []byte) []byte {
+	dst = wire.AppendOptional(dst, "status", d.Status)
+	dst = wire.AppendOptional(dst, "order_id", d.OrderID)
+	dst = wire.AppendOptional(dst, "message", d.Message)
+	if d.MaxQuantityNow != nil {
+		dst = wire.AppendText(dst, "max_quantity_now", d.MaxQuantityNow.String())
+	}
+	if d.RetryAfter > 0 {
+		dst = wire.AppendText(dst, "retry_after", d.RetryAfter.String())
+	}
+	if d.Repeated {
+		dst = append(wire.AppendName(dst, "repeated"), "true"...)
+	}
+	dst = wire.AppendOptional(dst, "error", d.Error)
+	dst = wire.AppendOptional(dst, "agent_reason", d.AgentReason)
+	if len(d.Flags) > 0 {
+		dst = append(wire.AppendName(dst, "flags"), '[')
+		for i, f := range d.Flags {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = wire.AppendString(dst, f)
+		}
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
+func appendNullable(dst []byte, name, value string) []byte {
+	if value == "" {
+		return append(wire.AppendName(dst, name), "null"...)
+	}
+	return wire.AppendText(dst, name, value)
+}
+
+func appendReasons(dst []byte, rs []policy.Reason) []byte {
+	dst = append(dst, '[')
+	for i, r := range rs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = wire.AppendText(append(dst, '{'), "code", string(r.Code))
+		dst = wire.AppendOptional(dst, "field", r.Field)
+		dst = wire.AppendOptional(dst, "limit", r.Limit)
+		dst = wire.AppendOptional(dst, "observed", r.Observed)
+		dst = append(wire.AppendText(dst, "message", r.Message), '}')
+	}
+	return append(dst, ']')
+}
+
+// Entry is one event of an intent's history as it is shown.
+type Entry struct {
+	Seq   uint64
+	At    time.Time
+	State AuditState // of the intent after the event
+	Event string     // its kind, such as decided or concluded
+	Body  []byte     // the record's bytes, JSON
+	Hash  string     // 64 hexadecimal digits
+}

@@ -1,0 +1,114 @@
+package trade
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Code is a stable reason code, SUBJECT_CONDITION in upper snake case. A code is never renamed and never used again
+// for something else.
+type Code string
+
+// Fault says that an input is not an order: what is wrong, in which field as the caller named it, and how to repair it.
+type Fault struct {
+	Code     Code
+	Field    string // the caller's own name of the field; empty for the input as a whole
+	Observed string // what was there, cut and escaped; empty if there was nothing
+	Message  string
+}
+
+// The codes of faults.
+const (
+	JSONMalformed          Code = "JSON_MALFORMED"
+	BodyTooLarge           Code = "BODY_TOO_LARGE"
+	FieldUnknown           Code = "FIELD_UNKNOWN"
+	FieldMissing           Code = "FIELD_MISSING"
+	FieldDuplicate         Code = "FIELD_DUPLICATE"
+	FieldTypeWrong         Code = "FIELD_TYPE_WRONG"
+	SymbolMalformed        Code = "SYMBOL_MALFORMED"
+	SideUnknown            Code = "SIDE_UNKNOWN"
+	QuantityMalformed      Code = "QUANTITY_MALFORMED"
+	QuantityNotPositive    Code = "QUANTITY_NOT_POSITIVE"
+	QuantityFractional     Code = "QUANTITY_FRACTIONAL"
+	OrderTypeUnknown       Code = "ORDER_TYPE_UNKNOWN"
+	TimeInForceUnknown     Code = "TIME_IN_FORCE_UNKNOWN"
+	PriceMalformed         Code = "PRICE_MALFORMED"
+	PriceNotPositive       Code = "PRICE_NOT_POSITIVE"
+	PriceMissing           Code = "PRICE_MISSING"
+	PriceUnexpected        Code = "PRICE_UNEXPECTED"
+	ClientOrderIDMalformed Code = "CLIENT_ORDER_ID_MALFORMED"
+	ReasonTooLong          Code = "REASON_TOO_LONG"
+	ToolUnknown            Code = "TOOL_UNKNOWN"
+)
+
+// CodeRow is one row of the published table of codes.
+type CodeRow struct {
+	Code    Code
+	Meaning string // what it says
+	Repair  string // what the caller can do
+}
+
+// FaultCodes returns the published table of fault codes, in order.
+func FaultCodes() []CodeRow {
+	return []CodeRow{
+		{JSONMalformed, "The input is not exactly one JSON value in UTF-8, or is nested over 32 levels.", "Send one JSON object and nothing else."},
+		{BodyTooLarge, "The input is over 64 KiB.", "Shorten it; a reason has at most 2,000 characters."},
+		{FieldUnknown, "A field that this tool does not have; names are matched exactly, in case too.", "Remove it, or use the tool's own name."},
+		{FieldMissing, "A required field is absent.", "Add it."},
+		{FieldDuplicate, "A field is given more than once.", "Give it once."},
+		{FieldTypeWrong, "A boolean, null, array or object, or a number where text is asked.", "Send text; quantities and prices may be JSON numbers."},
+		{SymbolMalformed, "Not a symbol: a letter, up to nine letters or digits, and perhaps one of . / - with one to five more; ASCII only.", "Use the exchange's own symbol, such as AAPL or BRK.B."},
+		{SideUnknown, "Not a side.", "Use buy or sell."},
+		{QuantityMalformed, "Not a plain decimal: at most 12 integer and 9 fraction digits, no sign, exponent, comma or space; a bare number has at most 15 significant digits.", "Send a plain decimal such as \"10\"."},
+		{QuantityNotPositive, "The quantity is zero.", "Send a quantity above zero."},
+		{QuantityFractional, "The quantity is not a whole number of shares.", "Send whole shares."},
+		{OrderTypeUnknown, "Not an order type that is taken.", "Use limit, with a limit price."},
+		{TimeInForceUnknown, "Not a time in force that is taken.", "Use day."},
+		{PriceMalformed, "Not a plain decimal: at most 12 integer and 9 fraction digits, no sign, exponent, comma or space; a bare number has at most 15 significant digits.", "Send a plain decimal such as \"150.25\"."},
+		{PriceNotPositive, "The price is zero.", "Send a price above zero."},
+		{PriceMissing, "The order type needs a price that is not there. Reserved: a limit order without its price is FIELD_MISSING.", "Add the price."},
+		{PriceUnexpected, "The order type takes no such price. Reserved for order types beside limit.", "Remove the price."},
+		{ClientOrderIDMalformed, "Not 1 to 128 of A-Z a-z 0-9 . _ -", "Use those characters only, or leave it out."},
+		{ReasonTooLong, "The reason is over 2,000 characters.", "Shorten it."},
+		{ToolUnknown, "The tool is under a guard and no dialect reads its orders, or it is not a tool of this server.", "Call one of the tools that are listed."},
+	}
+}
+
+// Printable returns text from outside as it may be shown to a person: control, format and bidirectional characters and
+// bytes that are not UTF-8 are escaped, and what is left is cut to at most max characters, of which the last is then an
+// ellipsis.
+func Printable(s string, max int) string {
+	var b strings.Builder
+	n := 0
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		piece := escape(r, size, s[i])
+		i += size
+		w := utf8.RuneCountInString(piece)
+		if n+w > max || n+w == max && i < len(s) {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteString(piece)
+		n += w
+	}
+	return b.String()
+}
+
+func escape(r rune, size int, first byte) string {
+	switch {
+	case r == utf8.RuneError && size <= 1:
+		return fmt.Sprintf(`\x%02x`, first)
+	case r == '\n':
+		return `\n`
+	case r == '\t':
+		return `\t`
+	case r > 0xffff && !unicode.IsPrint(r):
+		return fmt.Sprintf(`\U%08x`, r)
+	case !unicode.IsPrint(r): // control, format (which holds the bidirectional ones), unassigned, odd spaces
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return string(r)
+}

@@ -1,0 +1,246 @@
+// Package wire reads and writes JSON without forgiving anything.
+//
+// Reading keeps what a lenient decoder loses: every member in order, duplicates included, the literal of each number,
+// and where each value begins. Nothing is folded, coerced or dropped, so the caller can report every fault of an input.
+// Writing is a handful of appenders, because records are written on the hot path and their bytes are hashed.
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Kind is the JSON type of a Value. The zero Kind is no JSON at all.
+type Kind uint8
+
+// The kinds of JSON value.
+const (
+	Invalid Kind = iota
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+// String names the kind as a sentence for people would.
+func (k Kind) String() string {
+	return [...]string{"nothing", "null", "a boolean", "a number", "text", "an array", "an object"}[k]
+}
+
+// Value is one JSON value as it was written.
+type Value struct {
+	Kind    Kind
+	Text    string   // the decoded string, or the literal of a number or boolean
+	Members []Member // of an object: in the order written, duplicates kept
+	Elems   []Value  // of an array
+	Offset  int      // of the value's first byte
+}
+
+// Member is one name and value of an object.
+type Member struct {
+	Name  string
+	Value Value
+}
+
+// Limits bound what Read takes. Both must be positive.
+type Limits struct {
+	Bytes int // of the whole input
+	Depth int // of nesting; a scalar has depth 0, a flat object 1
+}
+
+// Error says why and where an input is not one JSON value within its limits.
+type Error struct {
+	TooLarge bool // more bytes than Limits.Bytes; nothing was read
+	Offset   int  // in bytes from the start
+	Line     int  // from 1
+	Column   int  // in bytes, from 1
+	Reason   string
+}
+
+// Error returns the reason with its place.
+func (e *Error) Error() string {
+	if e.TooLarge {
+		return e.Reason
+	}
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
+}
+
+// Read reads exactly one JSON value: valid UTF-8, nothing but white space around it. Duplicate names are kept, for the
+// caller to refuse. The error is always an *Error.
+func Read(raw []byte, lim Limits) (Value, error) {
+	if len(raw) > lim.Bytes {
+		return Value{}, &Error{TooLarge: true, Reason: fmt.Sprintf("%d bytes, at most %d are read", len(raw), lim.Bytes)}
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
+	v, err := read(d, lim.Depth)
+	if err == nil {
+		err = end(d)
+	}
+	if err != nil {
+		return Value{}, place(raw, d, err)
+	}
+	return v, nil
+}
+
+var errDepth = errors.New("nested too deeply")
+
+func read(d *jsontext.Decoder, depth int) (Value, error) {
+	tok, err := d.ReadToken()
+	if err != nil {
+		return Value{}, err
+	}
+	v := Value{Offset: int(d.InputOffset())}
+	switch tok.Kind() {
+	case 'n':
+		v.Kind, v.Offset = Null, v.Offset-len("null")
+	case 't', 'f':
+		v.Kind, v.Text = Bool, tok.String()
+		v.Offset -= len(v.Text)
+	case '0':
+		v.Kind, v.Text = Number, tok.String()
+		v.Offset -= len(v.Text)
+	case '"':
+		v.Kind, v.Text = String, tok.String()
+	case '[', '{':
+		v.Offset--
+		if depth == 0 {
+			return Value{}, errDepth
+		}
+		return readNested(d, v, tok.Kind(), depth-1)
+	}
+	return v, nil
+}
+
+func readNested(d *jsontext.Decoder, v Value, open jsontext.Kind, depth int) (Value, error) {
+	v.Kind = Array
+	if open == '{' {
+		v.Kind = Object
+		v.Members = make([]Member, 0, 8)
+	}
+	for {
+		switch d.PeekKind() {
+		case ']', '}':
+			_, err := d.ReadToken()
+			return v, err
+		}
+		if v.Kind == Array {
+			e, err := read(d, depth)
+			if err != nil {
+				return Value{}, err
+			}
+			v.Elems = append(v.Elems, e)
+			continue
+		}
+		name, err := d.ReadToken()
+		if err != nil {
+			return Value{}, err
+		}
+		m := Member{Name: name.String()}
+		if m.Value, err = read(d, depth); err != nil {
+			return Value{}, err
+		}
+		v.Members = append(v.Members, m)
+	}
+}
+
+// end makes sure that nothing but white space follows.
+func end(d *jsontext.Decoder) error {
+	if _, err := d.ReadToken(); err == nil {
+		return errors.New("more than one JSON value")
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+func place(raw []byte, d *jsontext.Decoder, err error) *Error {
+	e := &Error{Offset: min(int(d.InputOffset()), len(raw)), Reason: "not JSON"}
+	var syn *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syn):
+		e.Offset = min(int(syn.ByteOffset), len(raw))
+		e.Reason = syn.Err.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Reason = "the JSON value is incomplete"
+	default:
+		e.Reason = err.Error()
+	}
+	e.Line = 1 + bytes.Count(raw[:e.Offset], []byte{'\n'})
+	e.Column = e.Offset - bytes.LastIndexByte(raw[:e.Offset], '\n')
+	return e
+}
+
+// Member returns the value of the last member of that name, and how many there are.
+func (v Value) Member(name string) (Value, int) {
+	var last Value
+	n := 0
+	for i := range v.Members {
+		if v.Members[i].Name == name {
+			last = v.Members[i].Value
+			n++
+		}
+	}
+	return last, n
+}
+
+// Duplicate returns the first name that occurs twice in an object at any depth, if any.
+func (v Value) Duplicate() (name string, found bool) {
+	for i := range v.Members {
+		for j := range i {
+			if v.Members[j].Name == v.Members[i].Name {
+				return v.Members[i].Name, true
+			}
+		}
+		if name, found = v.Members[i].Value.Duplicate(); found {
+			return name, found
+		}
+	}
+	for i := range v.Elems {
+		if name, found = v.Elems[i].Duplicate(); found {
+			return name, found
+		}
+	}
+	return "", false
+}
+
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' {
+			dst, _ = jsontext.AppendQuote(dst, s) // its only error is invalid UTF-8, already replaced
+			return dst
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
+}
+
+// AppendName appends ,"name": or, directly after an opening brace, "name": . The name must need no escaping.
+func AppendName(dst []byte, name string) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, '"')
+	dst = append(dst, name...)
+	return append(dst, '"', ':')
+}
+
+// AppendText appends one member whose value is a string.
+func AppendText(dst []byte, name, value string) []byte {
+	return AppendString(AppendName(dst, name), value)
+}
+
+// AppendOptional appends one member whose value is a string, or nothing if it is empty.
+func AppendOptional(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return AppendText(dst, name, value)
+}
