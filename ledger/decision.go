@@ -47,6 +47,16 @@ type Decision struct {
 	Error          string         // journal_unavailable and the like
 	AgentReason    string         // the agent's own words; untrusted
 	Flags          []string       // what the record holds against the call, such as ARGUMENTS_CHANGED
+	Filled         trade.Decimal  // shares, as the venue's events tell
+	FillPrice      trade.Decimal  // of the last fill
+	Ended          string         // cancelled or expired, of what was left unfilled
+	OutcomeBy      Source         // who knew the outcome
+
+	// Not shown: what later events and the clock make of it.
+	Account trade.Account
+	Origin  Origin
+	Clears  Clearance
+	Pending Pending
 }
 
 // TimeFormat is how times are written: UTC, RFC 3339, microseconds.
@@ -72,7 +82,7 @@ func (d Decision) AppendJSON(dst []byte) []byte {
 	dst = appendNullable(dst, "notional", notional)
 	dst = appendReasons(wire.AppendName(dst, "reasons"), d.Reasons)
 	dst = appendNullable(dst, "policy_sha256", d.PolicySHA256)
-	dst = append(d.At.UTC().AppendFormat(append(wire.AppendName(dst, "at"), '"'), TimeFormat), '"')
+	dst = appendTime(dst, "at", d.At)
 	return append(d.appendOptional(dst), '}')
 }
 
@@ -80,6 +90,12 @@ func (d Decision) appendOptional(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "status", d.Status)
 	dst = wire.AppendOptional(dst, "order_id", d.OrderID)
 	dst = wire.AppendOptional(dst, "message", d.Message)
+	if d.Filled.Sign() > 0 {
+		dst = appendDecimal(dst, "filled_quantity", d.Filled)
+		dst = append(d.FillPrice.AppendMoney(append(wire.AppendName(dst, "fill_price"), '"')), '"')
+	}
+	dst = wire.AppendOptional(dst, "ended", d.Ended)
+	dst = wire.AppendOptional(dst, "outcome_by", string(d.OutcomeBy))
 	if d.MaxQuantityNow != nil {
 		dst = wire.AppendText(dst, "max_quantity_now", d.MaxQuantityNow.String())
 	}

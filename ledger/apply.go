@@ -1,0 +1,154 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Apply folds one event, recorded at that time. It is the only transition of a State. An event about an intent that is
+// open no more changes nothing but positions: final outcomes stay final, and a venue's fill counts whenever it comes.
+func (s *State) Apply(at time.Time, e Event) {
+	switch e := e.(type) {
+	case KillReset:
+		s.kill = kill{known: true, off: true, by: e.By, reason: e.Reason, at: at}
+	case KillEngaged:
+		s.kill = kill{known: true, by: e.By, reason: e.Reason, at: at}
+	case Decided:
+		s.decided(at, e)
+	case Rejudged:
+		s.rejudged(e)
+	case Concluded:
+		s.concluded(e)
+	case Happened:
+		s.happened(e)
+	case Asked:
+		if o := s.open[e.Intent]; o != nil {
+			o.Asked = true
+		}
+	case Flagged, CancelAsked, CancelEnded: // evidence only
+	}
+}
+
+//limit:ledger-reserve An allowed order is reserved in full by the same event that allows it.
+func (s *State) decided(at time.Time, e Decided) {
+	if e.Ruling.Effect != policy.Allow || e.Clears == ClearsNothing || e.Order.IsZero() {
+		return
+	}
+	o := &Open{Intent: e.Intent, Order: e.Order, Origin: e.Origin, Phase: Sending, At: at, Pending: e.Pending}
+	if e.Clears == ClearsPermission {
+		o.Phase = Permitted
+		d := e.Order.Digest()
+		s.waiting[d] = append(s.waiting[d], e.Intent)
+	}
+	s.open[e.Intent] = o
+	s.reserve(o, o.Remaining())
+}
+
+//limit:ledger-permission-once A permission is spent by its second judgement, by a report or by an unknown outcome, and never again.
+func (s *State) rejudged(e Rejudged) {
+	o := s.open[e.Intent]
+	if o == nil || o.Phase != Permitted {
+		return
+	}
+	s.spend(o)
+	if e.Ruling.Effect != policy.Allow {
+		s.close(o)
+		return
+	}
+	o.Phase, o.Pending, o.Unknown = Sending, e.Pending, false
+}
+
+//limit:ledger-final Accepted and Rejected are final; Unknown keeps the reservation until it is settled.
+func (s *State) concluded(e Concluded) {
+	o := s.open[e.Intent]
+	if o == nil || o.Phase == Working {
+		return
+	}
+	s.spend(o)
+	switch e.Outcome {
+	case trade.Unknown:
+		o.Phase, o.Unknown = Sending, true
+	case trade.Rejected:
+		s.close(o)
+	case trade.Accepted:
+		o.Unknown = false
+		if e.Source.Tracked() {
+			o.Phase = Working
+			return
+		}
+		delete(s.open, o.Intent) // nobody tells us of its fills: what it reserved stays pending, as posted exposure
+	}
+}
+
+//limit:ledger-venue-once A venue's event counts once: numbers up to the cursor are passed over.
+func (s *State) happened(e Happened) {
+	acc := s.account(e.Account)
+	if e.Number <= acc.cursor {
+		return
+	}
+	acc.cursor = e.Number
+	o := s.open[e.Intent]
+	if e.What != WasFilled {
+		if o != nil {
+			s.spend(o)
+			s.close(o)
+		}
+		return
+	}
+	h := s.holding(e.Account, e.Symbol)
+	if e.Side == trade.Buy {
+		h.position = h.position.Add(e.Quantity)
+	} else {
+		h.position = h.position.Sub(e.Quantity)
+	}
+	if o != nil {
+		s.filled(o, e.Quantity)
+	}
+	s.tidy(e.Account, e.Symbol)
+}
+
+func (s *State) filled(o *Open, quantity trade.Decimal) {
+	s.spend(o)
+	if quantity.Cmp(o.Remaining()) > 0 {
+		quantity = o.Remaining() // an overfill has no more reservation to use up
+	}
+	s.reserve(o, trade.Decimal{}.Sub(quantity))
+	o.Filled = o.Filled.Add(quantity)
+	o.Phase, o.Unknown = Working, false
+	if o.Remaining().Sign() <= 0 {
+		delete(s.open, o.Intent)
+	}
+}
+
+// close releases what is still reserved.
+func (s *State) close(o *Open) {
+	s.reserve(o, trade.Decimal{}.Sub(o.Remaining()))
+	delete(s.open, o.Intent)
+	s.tidy(o.Order.Account(), o.Order.Symbol())
+}
+
+func (s *State) reserve(o *Open, quantity trade.Decimal) {
+	h := s.holding(o.Order.Account(), o.Order.Symbol())
+	if o.Order.Side() == trade.Buy {
+		h.pendingBuys = h.pendingBuys.Add(quantity)
+	} else {
+		h.pendingSells = h.pendingSells.Add(quantity)
+	}
+}
+
+// spend takes the intent out of the unspent permissions.
+func (s *State) spend(o *Open) {
+	if o.Phase != Permitted {
+		return
+	}
+	d := o.Order.Digest()
+	ids := slices.DeleteFunc(s.waiting[d], func(id trade.IntentID) bool { return id == o.Intent })
+	if len(ids) == 0 {
+		delete(s.waiting, d)
+		return
+	}
+	s.waiting[d] = ids
+}

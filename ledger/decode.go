@@ -1,0 +1,268 @@
+package ledger
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// maxEvent and maxSnapshot bound what is read back of our own records.
+//
+//limit:ledger-event-bytes A record of over 1 MiB, or nested over 8 levels, is not read as an event.
+const (
+	maxEvent    = 1 << 20
+	maxSnapshot = 1 << 30
+	maxNesting  = 8
+)
+
+// Decode reads a record's bytes. It refuses what this version does not know, so that nothing is folded by halves.
+func Decode(body []byte) (Event, error) {
+	v, err := wire.Read(body, wire.Limits{Bytes: maxEvent, Depth: maxNesting})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: the record is not JSON: %w", err)
+	}
+	o := object{v: v}
+	if n := o.number("v"); o.err == nil && n != 1 {
+		return nil, fmt.Errorf("ledger: record version %d; this program reads version 1", n)
+	}
+	kind := o.text("kind")
+	if o.err != nil {
+		return nil, fmt.Errorf("ledger: %w", o.err)
+	}
+	e, known := decodeKind(&o, kind)
+	if !known {
+		return nil, fmt.Errorf("ledger: record kind %q is not known to this program", trade.Printable(kind, 64))
+	}
+	if o.err != nil {
+		return nil, fmt.Errorf("ledger: record kind %s: %w", kind, o.err)
+	}
+	return e, nil
+}
+
+func decodeKind(o *object, kind string) (Event, bool) {
+	switch kind {
+	case "decided":
+		return decodeDecided(o), true
+	case "rejudged":
+		r := Rejudged{Intent: o.intent(), Origin: o.origin(), Ruling: o.ruling()}
+		if r.Ruling.Effect == policy.Allow {
+			r.Pending = o.pending()
+		}
+		return r, true
+	case "concluded":
+		return Concluded{
+			Intent: o.intent(), Outcome: o.outcome(), Source: Source(o.text("source")), Status: o.optional("status"),
+			OrderID: o.optional("order_id"), Code: o.optional("code"), Message: o.optional("message"), By: o.optional("by"),
+		}, true
+	case "happened":
+		return decodeHappened(o), true
+	case "flagged":
+		return Flagged{Intent: o.intent(), Flag: o.text("flag"), Detail: o.optional("detail")}, true
+	case "asked":
+		return Asked{Intent: o.intent()}, true
+	case "cancel_asked":
+		return CancelAsked{Intent: o.intent(), Origin: o.origin(), NotAfter: o.time("not_after")}, true
+	case "cancel_ended":
+		return CancelEnded{Intent: o.intent(), Outcome: o.outcome(), Message: o.optional("message")}, true
+	case "kill_engaged":
+		return KillEngaged{By: o.text("by"), Reason: o.text("reason")}, true
+	case "kill_reset":
+		return KillReset{By: o.text("by"), Reason: o.text("reason")}, true
+	}
+	return nil, false
+}
+
+func decodeDecided(o *object) Decided {
+	d := Decided{Intent: o.intent(), Origin: o.origin(), Account: trade.Account(o.text("account"))}
+	if in, n := o.v.Member("input"); n > 0 {
+		i := object{v: in}
+		d.Input = &Input{Length: int(i.number("length")), SHA256: i.text("sha256"), Head: i.text("head")}
+		o.fail(i.err)
+	} else {
+		v, _ := o.v.Member("order")
+		order, ok := trade.ReadOrder(v)
+		if !ok {
+			o.fail(fmt.Errorf("order is not an order"))
+		}
+		d.Order = order
+	}
+	d.ClientOrderID = trade.ClientOrderID(o.optional("client_order_id"))
+	d.AgentReason = o.optional("agent_reason")
+	d.Ruling = o.ruling()
+	switch o.optional("clears") {
+	case "":
+		return d
+	case "send":
+		d.Clears = ClearsSend
+	case "permission":
+		d.Clears = ClearsPermission
+	default:
+		o.fail(fmt.Errorf("clears is not a clearance"))
+	}
+	d.Pending = o.pending()
+	return d
+}
+
+func decodeHappened(o *object) Happened {
+	h := Happened{
+		Account: trade.Account(o.text("account")), Number: o.number("number"), What: o.text("what"),
+		Intent: trade.IntentID(o.optional("intent")), Quantity: o.decimal("quantity"),
+	}
+	var okSymbol, okSide bool
+	h.Symbol, okSymbol = trade.ParseSymbol(o.text("symbol"))
+	h.Side, okSide = trade.ParseSide(o.text("side"))
+	if !okSymbol || !okSide {
+		o.fail(fmt.Errorf("symbol or side is not one"))
+	}
+	switch h.What {
+	case WasFilled:
+		h.Price = o.decimal("price")
+	case WasCancelled, WasExpired:
+	default:
+		o.fail(fmt.Errorf("what is not fill, cancelled or expired"))
+	}
+	return h
+}
+
+// object reads members and keeps the first error. An empty text is written as an absent member.
+type object struct {
+	v   wire.Value
+	err error
+}
+
+func (o *object) fail(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+func (o *object) member(name string, k wire.Kind, required bool) (wire.Value, bool) {
+	m, n := o.v.Member(name)
+	if n == 0 && !required {
+		return m, false
+	}
+	if n != 1 || m.Kind != k {
+		o.fail(fmt.Errorf("%s is not exactly one member of its type", name))
+		return wire.Value{}, false
+	}
+	return m, true
+}
+
+func (o *object) text(name string) string {
+	m, _ := o.member(name, wire.String, true)
+	return m.Text
+}
+
+func (o *object) optional(name string) string {
+	m, _ := o.member(name, wire.String, false)
+	return m.Text
+}
+
+func (o *object) number(name string) uint64 {
+	m, ok := o.member(name, wire.Number, true)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseUint(m.Text, 10, 63)
+	if err != nil {
+		o.fail(fmt.Errorf("%s is not a whole number", name))
+	}
+	return n
+}
+
+func (o *object) flag(name string) bool {
+	m, ok := o.member(name, wire.Bool, false)
+	return ok && m.Text == "true"
+}
+
+func (o *object) intent() trade.IntentID {
+	id, ok := trade.ParseIntentID(o.text("intent"))
+	if !ok {
+		o.fail(fmt.Errorf("intent is not an intent id"))
+	}
+	return id
+}
+
+func (o *object) outcome() trade.Outcome {
+	out, err := trade.ParseOutcome(o.text("outcome"))
+	if err != nil {
+		o.fail(err)
+	}
+	return out
+}
+
+func (o *object) decimal(name string) trade.Decimal { return o.parseDecimal(name, o.text(name)) }
+
+func (o *object) parseDecimal(name, text string) trade.Decimal {
+	if d, ok := trade.ParseDecimal(text); ok { // a price has trailing zeros that a sum has not
+		return d
+	}
+	d, ok := trade.ParseSum(text)
+	if !ok {
+		o.fail(fmt.Errorf("%s is not a decimal", name))
+	}
+	return d
+}
+
+func (o *object) time(name string) time.Time {
+	t, err := time.Parse(TimeFormat, o.text(name))
+	if err != nil {
+		o.fail(fmt.Errorf("%s is not a time", name))
+	}
+	return t.UTC()
+}
+
+func (o *object) optionalTime(name string) time.Time {
+	if _, n := o.v.Member(name); n == 0 {
+		return time.Time{}
+	}
+	return o.time(name)
+}
+
+func (o *object) origin() Origin {
+	return Origin{
+		Agent: trade.Agent(o.text("agent")), Surface: o.text("surface"), Harness: trade.Harness(o.optional("harness")),
+		Session: trade.Session(o.optional("session")), Tool: o.optional("tool"),
+		ToolCallID: trade.ToolCallID(o.optional("tool_call_id")),
+	}
+}
+
+func (o *object) pending() Pending {
+	return Pending{NotAfter: o.optionalTime("not_after"), Deadline: o.time("deadline"), Instance: o.optional("instance")}
+}
+
+func (o *object) ruling() Ruling {
+	effect, ok := policy.ParseEffect(o.text("verdict"))
+	if !ok {
+		o.fail(fmt.Errorf("verdict is not one"))
+	}
+	r := Ruling{Effect: effect, PolicySHA256: o.optional("policy_sha256")}
+	if list, ok := o.member("reasons", wire.Array, false); ok {
+		for _, e := range list.Elems {
+			x := object{v: e}
+			r.Reasons = append(r.Reasons, policy.Reason{
+				Code: trade.Code(x.text("code")), Field: x.optional("field"), Limit: x.optional("limit"),
+				Observed: x.optional("observed"), Message: x.text("message"),
+			})
+			o.fail(x.err)
+		}
+	}
+	if text := o.optional("max_quantity_now"); text != "" {
+		d := o.parseDecimal("max_quantity_now", text)
+		r.MaxQuantity = &d
+	}
+	if v, ok := o.member("facts", wire.Object, false); ok {
+		x := object{v: v}
+		f := &policy.Facts{PendingBuys: x.decimal("pending_buys"), PendingSells: x.decimal("pending_sells")}
+		if text := x.optional("position"); text != "" {
+			f.PositionKnown, f.Position = true, x.parseDecimal("position", text)
+		}
+		o.fail(x.err)
+		r.Facts = f
+	}
+	return r
+}

@@ -1,0 +1,86 @@
+package ledger
+
+import (
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Decision returns the decision object of a first judgement, before anything followed it.
+func (e Decided) Decision(at time.Time) Decision {
+	d := Decision{
+		Intent: e.Intent, ToolCallID: e.Origin.ToolCallID, ClientOrderID: e.ClientOrderID, Agent: e.Origin.Agent,
+		Surface: e.Origin.Surface, Tool: e.Origin.Tool, Order: e.Order, At: at, AgentReason: e.AgentReason,
+		Account: e.Account, Origin: e.Origin, Clears: e.Clears, Pending: e.Pending,
+	}
+	d.rule(e.Ruling)
+	return d
+}
+
+func (d *Decision) rule(r Ruling) {
+	d.Verdict, d.Reasons, d.PolicySHA256, d.MaxQuantityNow = r.Effect, r.Reasons, r.PolicySHA256, r.MaxQuantity
+	d.State = Blocked
+	if r.Effect == policy.Allow {
+		d.State = Allowed
+	}
+}
+
+// Apply brings the decision to what it is after one more event of its intent. It says nothing of time: see Present.
+func (d *Decision) Apply(e Event) {
+	switch e := e.(type) {
+	case Rejudged:
+		if d.State == Allowed {
+			d.rule(e.Ruling)
+			d.Pending, d.Clears = e.Pending, ClearsSend
+		}
+	case Concluded:
+		d.conclude(e)
+	case Happened:
+		if e.What == WasFilled {
+			d.State = Succeeded
+			d.Filled = d.Filled.Add(e.Quantity)
+			d.FillPrice = e.Price
+		} else {
+			d.Ended = e.What
+		}
+	case Flagged:
+		d.Flags = append(d.Flags, e.Flag)
+	case Decided, Asked, CancelAsked, CancelEnded, KillEngaged, KillReset:
+	}
+}
+
+func (d *Decision) conclude(e Concluded) {
+	denied := d.State == Blocked && e.Source != FromReport // only a harness can tell that it ran what was denied
+	if d.State == Succeeded || d.State == Failed || denied {
+		return
+	}
+	d.Status, d.OrderID, d.Message = e.Status, e.OrderID, e.Message
+	switch e.Outcome {
+	case trade.Accepted:
+		d.State = Succeeded
+	case trade.Rejected:
+		d.State = Failed
+	case trade.Unknown:
+		d.State = OutcomeUnknown
+	}
+	d.OutcomeBy = e.Source
+}
+
+// Present returns the decision as it is to be shown at a time: an allowed intent without an outcome is unknown after
+// its deadline, and as soon as the process that was to send it has ended.
+//
+//limit:ledger-outcome-deadline An allowed intent without an outcome is shown as unknown after its deadline (60 seconds unless configured) and after the end of the process that sends it.
+func (d Decision) Present(now time.Time, alive func(instance string) bool) Decision {
+	if d.State != Allowed || d.Clears == ClearsNothing {
+		return d
+	}
+	ended := d.Pending.Instance != "" && !alive(d.Pending.Instance)
+	if ended || !now.Before(d.Pending.Deadline) {
+		d.State = OutcomeUnknown
+	}
+	return d
+}
+
+// Waiting reports whether an outcome may still come by itself.
+func (d Decision) Waiting() bool { return d.State == Allowed && d.Clears == ClearsSend }

@@ -1,0 +1,200 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// State is the fold of the journal's events. It holds what a decision needs and nothing that grows for ever: intents
+// whose reservation lives, and what each account holds. The zero State is that of an empty journal, with the kill switch
+// engaged because nothing says that it is off.
+type State struct {
+	kill     kill
+	accounts map[trade.Account]*account
+	open     map[trade.IntentID]*Open
+	// waiting finds unspent permissions by what they permit, oldest first. It is derived from open.
+	waiting map[trade.Digest][]trade.IntentID
+}
+
+type kill struct {
+	known, off bool
+	by, reason string
+	at         time.Time
+}
+
+type account struct {
+	cursor   uint64 // the venue's last event that was taken in
+	holdings map[trade.Symbol]*holding
+}
+
+// holding sums what is known of one symbol. The pending sums cover open intents and what harnesses reported as accepted
+// by venues whose fills nobody tells us.
+type holding struct{ position, pendingBuys, pendingSells trade.Decimal }
+
+// Phase is where an open intent stands. The zero Phase is none.
+type Phase uint8
+
+// The phases. Whatever is rejected, filled, cancelled or expired is open no more.
+const (
+	NoPhase   Phase = iota
+	Permitted       // a hook allowed it; nobody is known to have spent that
+	Sending         // we send it, or somebody else made the call, and no outcome is known
+	Working         // the venue has accepted it and tells us of its fills
+)
+
+// String returns the word for people and for records.
+func (p Phase) String() string { return [...]string{"none", "permitted", "sending", "working"}[p] }
+
+// Open is an intent whose reservation lives.
+type Open struct {
+	Intent  trade.IntentID
+	Order   trade.Order
+	Origin  Origin
+	Phase   Phase
+	Unknown bool // an unknown outcome is on record
+	Asked   bool // the harness's permission request was answered by this permission
+	At      time.Time
+	Pending Pending
+	Filled  trade.Decimal
+}
+
+// Remaining is the part of the order that is reserved.
+func (o *Open) Remaining() trade.Decimal { return o.Order.Quantity().Sub(o.Filled) }
+
+// NewState returns the state of an empty journal.
+func NewState() *State {
+	return &State{
+		accounts: map[trade.Account]*account{}, open: map[trade.IntentID]*Open{},
+		waiting: map[trade.Digest][]trade.IntentID{},
+	}
+}
+
+// KillEngaged reports whether the kill switch stops new orders, by whom and why. A journal that does not say so reads
+// as engaged.
+func (s *State) KillEngaged() (engaged bool, by, reason string) {
+	if !s.kill.known {
+		return true, "sallyport", "the journal does not say that the kill switch is off"
+	}
+	return !s.kill.off, s.kill.by, s.kill.reason
+}
+
+// Facts returns what a judgement of an order in that symbol may know. without leaves out one intent's own reservation.
+func (s *State) Facts(a trade.Account, sym trade.Symbol, without trade.IntentID) policy.Facts {
+	var f policy.Facts
+	acc := s.accounts[a]
+	if acc == nil {
+		return f
+	}
+	f.PositionKnown = acc.cursor > 0
+	if h := acc.holdings[sym]; h != nil {
+		f.Position, f.PendingBuys, f.PendingSells = h.position, h.pendingBuys, h.pendingSells
+	}
+	if o := s.open[without]; o != nil && o.Order.Account() == a && o.Order.Symbol() == sym {
+		if o.Order.Side() == trade.Buy {
+			f.PendingBuys = f.PendingBuys.Sub(o.Remaining())
+		} else {
+			f.PendingSells = f.PendingSells.Sub(o.Remaining())
+		}
+	}
+	return f
+}
+
+// Open returns the open intent of that id; nil if there is none.
+func (s *State) Open(id trade.IntentID) *Open { return s.open[id] }
+
+// Opens returns every open intent, oldest first.
+func (s *State) Opens() []*Open {
+	all := make([]*Open, 0, len(s.open))
+	for _, o := range s.open {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b *Open) int { return cmp.Compare(a.Intent, b.Intent) })
+	return all
+}
+
+// Cursor returns the number of the venue's last event that was taken in for the account.
+func (s *State) Cursor(a trade.Account) uint64 {
+	if acc := s.accounts[a]; acc != nil {
+		return acc.cursor
+	}
+	return 0
+}
+
+// Held is what the ledger knows of one symbol in one account.
+type Held struct {
+	Account                             trade.Account
+	Symbol                              trade.Symbol
+	Quantity, PendingBuys, PendingSells trade.Decimal
+}
+
+// Holdings returns every symbol with a position or something pending, sorted by account and symbol.
+func (s *State) Holdings() []Held {
+	var all []Held
+	for name, acc := range s.accounts {
+		for sym, h := range acc.holdings {
+			all = append(all, Held{name, sym, h.position, h.pendingBuys, h.pendingSells})
+		}
+	}
+	slices.SortFunc(all, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Symbol.String(), b.Symbol.String()))
+	})
+	return all
+}
+
+// Unspent returns the oldest unspent permission for that order of that agent, session and tool, where either side lacks
+// a tool-call id; nil if there is none. A side that names no session matches any.
+func (s *State) Unspent(o Origin, order trade.Order, asking bool) *Open {
+	for _, id := range s.waiting[order.Digest()] {
+		p := s.open[id]
+		joined := p.Origin.ToolCallID == "" || o.ToolCallID == ""
+		same := p.Origin.Agent == o.Agent && p.Origin.Tool == o.Tool && sameText(string(p.Origin.Session), string(o.Session)) &&
+			sameText(string(p.Origin.Harness), string(o.Harness))
+		if joined && same && !p.Unknown && !(asking && p.Asked) {
+			return p
+		}
+	}
+	return nil
+}
+
+// UnspentOther returns the oldest unspent permission of that agent, session and tool for whatever order.
+func (s *State) UnspentOther(o Origin) *Open {
+	for _, p := range s.Opens() {
+		if p.Phase == Permitted && !p.Unknown && p.Origin.ToolCallID == "" && p.Origin.Agent == o.Agent &&
+			p.Origin.Tool == o.Tool && p.Origin.Session == o.Session && p.Origin.Harness == o.Harness {
+			return p
+		}
+	}
+	return nil
+}
+
+func sameText(a, b string) bool { return a == "" || b == "" || a == b }
+
+func (s *State) account(a trade.Account) *account {
+	acc := s.accounts[a]
+	if acc == nil {
+		acc = &account{holdings: map[trade.Symbol]*holding{}}
+		s.accounts[a] = acc
+	}
+	return acc
+}
+
+func (s *State) holding(a trade.Account, sym trade.Symbol) *holding {
+	acc := s.account(a)
+	h := acc.holdings[sym]
+	if h == nil {
+		h = &holding{}
+		acc.holdings[sym] = h
+	}
+	return h
+}
+
+// tidy drops a holding that says nothing, so that states that are equal are equal in bytes.
+func (s *State) tidy(a trade.Account, sym trade.Symbol) {
+	if h := s.accounts[a].holdings[sym]; h.position.Sign() == 0 && h.pendingBuys.Sign() == 0 && h.pendingSells.Sign() == 0 {
+		delete(s.accounts[a].holdings, sym)
+	}
+}
