@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// OldestSQLite is the first SQLite version without the write-ahead-log reset bug, which can corrupt a database that two
+// connections write at the same instant.
+//
+//limit:store-sqlite-version SQLite older than 3.51.3 is refused, since it can corrupt a write-ahead log.
+const OldestSQLite = "3.51.3"
+
+// connector makes every connection of the pool, with all settings, and refuses one on which a setting did not take.
+// Settings made through the pool would hold for one connection only.
+type connector struct {
+	driver.Connector
+	path  string
+	appID int64 // zero for a database that is being made
+	want  settings
+}
+
+// settings are what is read back from a connection.
+type settings struct {
+	synchronous   int64
+	busy          int64
+	foreignKeys   int64
+	trustedSchema int64
+	journalMode   string
+}
+
+// newConnector prepares the connections to cfg.Path. A fresh file is still to be switched to a write-ahead log; an
+// existing one keeps its mode until it has proved to be ours.
+func newConnector(cfg Config, fresh bool) (driver.Connector, error) {
+	q := url.Values{}
+	q.Set("mode", "rw") // never create: a missing database is an error
+	q.Set("_txlock", "immediate")
+	q.Set("_defensive", "1")
+	q.Set("_dqs", "0")
+	q.Set("_error_rc", "1")
+	q.Set("_busy_timeout", strconv.FormatInt(cfg.Busy.Milliseconds(), 10))
+	q.Set("_synchronous", "FULL")
+	q.Set("_foreign_keys", "1")
+	q.Set("_pragma", "trusted_schema(0)")
+	made := &connector{path: cfg.Path, appID: int64(cfg.AppID), want: settings{
+		synchronous: 2, busy: cfg.Busy.Milliseconds(), foreignKeys: 1, journalMode: "wal",
+	}}
+	if fresh {
+		q.Set("_journal_mode", "WAL")
+		made.appID = 0
+	}
+	path := (&url.URL{Path: cfg.Path}).EscapedPath()
+	c, err := sqlite.NewConnector("file://" + path + "?" + q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	made.Connector = c
+	return made, nil
+}
+
+// Connect opens a connection and reads its settings back.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+const readBack = `SELECT sqlite_version(), (SELECT synchronous FROM pragma_synchronous),
+	(SELECT timeout FROM pragma_busy_timeout), (SELECT foreign_keys FROM pragma_foreign_keys),
+	(SELECT trusted_schema FROM pragma_trusted_schema), (SELECT journal_mode FROM pragma_journal_mode),
+	(SELECT application_id FROM pragma_application_id)`
+
+// check runs without a context: nothing that it reads waits for a lock longer than the busy timeout.
+//
+//limit:store-application A database with another application id is refused.
+//limit:store-settings A connection without synchronous FULL, a write-ahead log, foreign keys and an untrusted schema, all read back, is refused.
+func (c *connector) check(conn driver.Conn) error {
+	row, err := readRow(conn, readBack, 7)
+	if err != nil {
+		return err
+	}
+	if version, _ := row[0].(string); !atLeast(version, OldestSQLite) {
+		return fmt.Errorf("store: SQLite %s is older than %s", version, OldestSQLite)
+	}
+	if app, ok := row[6].(int64); c.appID != 0 && (!ok || app != c.appID) {
+		return fmt.Errorf("store: %s is the database of another application (id %d, not %d)", c.path, app, c.appID)
+	}
+	got := settings{trustedSchema: -1}
+	got.synchronous, _ = row[1].(int64)
+	got.busy, _ = row[2].(int64)
+	got.foreignKeys, _ = row[3].(int64)
+	if v, ok := row[4].(int64); ok {
+		got.trustedSchema = v
+	}
+	got.journalMode, _ = row[5].(string)
+	if got != c.want {
+		return fmt.Errorf("store: %s has the settings %+v, not %+v", c.path, got, c.want)
+	}
+	return nil
+}
+
+// readRow returns the only row of a query.
+func readRow(conn driver.Conn, query string, columns int) ([]driver.Value, error) {
+	q, ok := conn.(driver.QueryerContext)
+	if !ok {
+		return nil, errors.New("store: the driver cannot query")
+	}
+	rows, err := q.QueryContext(context.Background(), query, nil)
+	if err != nil {
+		return nil, err
+	}
+	row := make([]driver.Value, columns)
+	err = rows.Next(row)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("store: the settings cannot be read back")
+	}
+	return row, errors.Join(err, rows.Close())
+}
+
+// atLeast compares versions of the form 3.51.3, number by number. A malformed one is not at least anything.
+func atLeast(version, least string) bool {
+	have, want := strings.Split(version, "."), strings.Split(least, ".")
+	for i, w := range want {
+		if i >= len(have) {
+			return false
+		}
+		h, err := strconv.Atoi(have[i])
+		if err != nil {
+			return false
+		}
+		if l, _ := strconv.Atoi(w); h != l {
+			return h > l
+		}
+	}
+	return true
+}
