@@ -2,15 +2,14 @@
 // names: adding one is one file and one row of Table. The arguments are judged here, byte for byte, and nowhere else.
 package dialect
 
-import (
-	"sallyport/trade"
-)
+import "sallyport/trade"
 
-// Dialect is one wire shape of an order.
+// Dialect is one wire shape of an order. Surfaces treat it as read only; a test may make one of its own.
 type Dialect struct {
 	Name    string        // of the tool or vendor: the key of the table
 	Account trade.Account // the account that its orders are for, unless the operator configures another
-	Fields  []Field       // in published order
+	Fields  []Field       // in published order; a term occurs once, here or in Fixed
+	Fixed   []FixedTerm   // what every order of this shape means without saying it
 	// Outcome reads the answer of the tool that this dialect places orders through. Only a definite answer is Accepted
 	// or Rejected. nil: every answer is unknown.
 	Outcome func(payload []byte) Answer
@@ -19,7 +18,7 @@ type Dialect struct {
 // Term names the part of a draft that a field fills.
 type Term uint8
 
-// The terms.
+// The terms. The zero Term is none.
 const (
 	Symbol Term = iota + 1
 	Side
@@ -36,30 +35,40 @@ type Field struct {
 	Name     string
 	Term     Term
 	Optional bool
-	Doc      string // for the tool's schema
+	Doc      string // for the tool's schema, before what the term itself has to say of units and limits
 }
 
-// Answer is what a dialect recognises in a tool's answer.
+// FixedTerm is a term that a dialect has no field for, since all its orders have the same value there.
+type FixedTerm struct {
+	Term  Term
+	Value string
+}
+
+// Answer is what a dialect recognises in a tool's answer. The zero Answer is unknown.
 type Answer struct {
 	Outcome trade.Outcome
-	Status  string // the venue's word
-	OrderID string
-	Message string
+	Status  string // the venue's word, such as SUCCESS or filled
+	Code    string // the venue's code of a refusal
+	OrderID string // the venue's own id of the order
+	Message string // the venue's words, escaped and cut
 }
-
-// Parse reads the arguments of one call strictly. With faults there is no order.
-func (d *Dialect) Parse(account trade.Account, raw []byte) (trade.Order, trade.Tags, []trade.Fault) {
-	return trade.Order{}, trade.Tags{}, nil
-}
-
-// Encode writes an order as the arguments that this dialect's tool takes.
-func (d *Dialect) Encode(o trade.Order, id trade.ClientOrderID) []byte { return nil }
-
-// Schema returns the JSON Schema of the arguments, additional properties refused.
-func (d *Dialect) Schema() []byte { return nil }
 
 // Table returns the dialects, in published order.
-func Table() []*Dialect { return nil }
+func Table() []*Dialect {
+	return []*Dialect{
+		paperA(),
+		paperB(),
+		tradeCheck(),
+		alpaca(),
+	}
+}
 
 // Find returns the table's dialect of that name.
-func Find(name string) (*Dialect, bool) { return nil, false }
+func Find(name string) (*Dialect, bool) {
+	for _, d := range Table() {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return nil, false
+}

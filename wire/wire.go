@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -44,8 +45,9 @@ type Value struct {
 
 // Member is one name and value of an object.
 type Member struct {
-	Name  string
-	Value Value
+	Name   string
+	Value  Value
+	Offset int // of the name's first byte
 }
 
 // Limits bound what Read takes. Both must be positive.
@@ -78,7 +80,8 @@ func Read(raw []byte, lim Limits) (Value, error) {
 		return Value{}, &Error{TooLarge: true, Reason: fmt.Sprintf("%d bytes, at most %d are read", len(raw), lim.Bytes)}
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
-	v, err := read(d, lim.Depth)
+	r := reader{d: d, text: string(raw)}
+	v, err := r.value(lim.Depth)
 	if err == nil {
 		err = end(d)
 	}
@@ -90,59 +93,87 @@ func Read(raw []byte, lim Limits) (Value, error) {
 
 var errDepth = errors.New("nested too deeply")
 
-func read(d *jsontext.Decoder, depth int) (Value, error) {
-	tok, err := d.ReadToken()
+// reader lets the decoder judge the grammar and cuts the texts itself out of one copy of the input, so that a flat
+// object costs a handful of allocations and not two a member.
+type reader struct {
+	d    *jsontext.Decoder
+	text string // the whole input
+}
+
+// start returns the offset of the next token: the decoder stands behind the last one.
+func (r *reader) start() int {
+	i := int(r.d.InputOffset())
+	for i < len(r.text) {
+		switch r.text[i] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			i++
+			continue
+		}
+		break
+	}
+	return i
+}
+
+// string returns the decoded string of a token that begins at an offset and at whose end the decoder stands.
+func (r *reader) string(tok jsontext.Token, start int) string {
+	inner := r.text[start+1 : int(r.d.InputOffset())-1]
+	if strings.IndexByte(inner, '\\') >= 0 {
+		return tok.String()
+	}
+	return inner
+}
+
+func (r *reader) value(depth int) (Value, error) {
+	v := Value{Offset: r.start()}
+	tok, err := r.d.ReadToken()
 	if err != nil {
 		return Value{}, err
 	}
-	v := Value{Offset: int(d.InputOffset())}
 	switch tok.Kind() {
 	case 'n':
-		v.Kind, v.Offset = Null, v.Offset-len("null")
+		v.Kind = Null
 	case 't', 'f':
-		v.Kind, v.Text = Bool, tok.String()
-		v.Offset -= len(v.Text)
+		v.Kind, v.Text = Bool, r.text[v.Offset:r.d.InputOffset()]
 	case '0':
-		v.Kind, v.Text = Number, tok.String()
-		v.Offset -= len(v.Text)
+		v.Kind, v.Text = Number, r.text[v.Offset:r.d.InputOffset()]
 	case '"':
-		v.Kind, v.Text = String, tok.String()
+		v.Kind, v.Text = String, r.string(tok, v.Offset)
 	case '[', '{':
-		v.Offset--
 		if depth == 0 {
 			return Value{}, errDepth
 		}
-		return readNested(d, v, tok.Kind(), depth-1)
+		return r.nested(v, tok.Kind(), depth-1)
 	}
 	return v, nil
 }
 
-func readNested(d *jsontext.Decoder, v Value, open jsontext.Kind, depth int) (Value, error) {
+func (r *reader) nested(v Value, open jsontext.Kind, depth int) (Value, error) {
 	v.Kind = Array
 	if open == '{' {
 		v.Kind = Object
 		v.Members = make([]Member, 0, 8)
 	}
 	for {
-		switch d.PeekKind() {
+		switch r.d.PeekKind() {
 		case ']', '}':
-			_, err := d.ReadToken()
+			_, err := r.d.ReadToken()
 			return v, err
 		}
 		if v.Kind == Array {
-			e, err := read(d, depth)
+			e, err := r.value(depth)
 			if err != nil {
 				return Value{}, err
 			}
 			v.Elems = append(v.Elems, e)
 			continue
 		}
-		name, err := d.ReadToken()
+		m := Member{Offset: r.start()}
+		name, err := r.d.ReadToken()
 		if err != nil {
 			return Value{}, err
 		}
-		m := Member{Name: name.String()}
-		if m.Value, err = read(d, depth); err != nil {
+		m.Name = r.string(name, m.Offset)
+		if m.Value, err = r.value(depth); err != nil {
 			return Value{}, err
 		}
 		v.Members = append(v.Members, m)

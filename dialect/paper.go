@@ -1,0 +1,64 @@
+package dialect
+
+import (
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// PaperAnswer reads the answers of the paper venue and of our own tools.
+//
+// Our tools answer a decision object, whose "state" decides: EXECUTION_SUCCEEDED is accepted, EXECUTION_FAILED and
+// EXECUTION_BLOCKED are rejected, every other state is unknown. The venue itself answers
+// {"status":"SUCCESS","order_id":…} for an order that is in its ledger and {"status":"ERROR","code":…,"message":…} for
+// one that it refused before it was written; an error without a code, with "definite":false, or with the venue's
+// INTERNAL_ERROR is unknown.
+func PaperAnswer(payload []byte) Answer {
+	return readAnswer(payload, func(v wire.Value) (Answer, bool) {
+		switch {
+		case has(v, "state"):
+			return decisionAnswer(v), true
+		case has(v, "status"):
+			return paperVenue(v), true
+		}
+		return Answer{}, false
+	})
+}
+
+func decisionAnswer(v wire.Value) Answer {
+	a := venueWords(v)
+	switch text(v, "state") {
+	case "EXECUTION_SUCCEEDED":
+		a.Outcome = trade.Accepted
+	case "EXECUTION_FAILED", "EXECUTION_BLOCKED":
+		a.Outcome = trade.Rejected
+	}
+	if a.Status == "" {
+		a.Status = trade.Printable(text(v, "state"), 64)
+	}
+	contradicts := text(v, "status") == "SUCCESS" && a.Outcome == trade.Rejected ||
+		text(v, "status") == "ERROR" && a.Outcome == trade.Accepted
+	if contradicts || text(v, "verdict") == "" {
+		a.Outcome = trade.Unknown
+	}
+	return a
+}
+
+func paperVenue(v wire.Value) Answer {
+	a := venueWords(v)
+	switch a.Status {
+	case "SUCCESS":
+		if a.OrderID != "" && !has(v, "code") && !has(v, "error") {
+			a.Outcome = trade.Accepted
+		}
+	case "ERROR":
+		definite, n := v.Member("definite")
+		unsure := n > 0 && (definite.Kind != wire.Bool || definite.Text != "true")
+		if a.Code != "" && a.Code != internalError && !unsure && a.OrderID == "" {
+			a.Outcome = trade.Rejected
+		}
+	}
+	return a
+}
+
+// internalError is the code under which a venue of ours says that it does not know either.
+const internalError = "INTERNAL_ERROR"
