@@ -3,20 +3,13 @@ package gate
 import (
 	"time"
 
+	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
 )
 
-// Origin says who calls and through what. The surface knows it from the connection and the harness, never from the
-// order's payload.
-type Origin struct {
-	Agent      trade.Agent
-	Surface    string // mcp, hook, cli, plugin
-	Harness    trade.Harness
-	Session    trade.Session // empty where the surface cannot know it
-	Tool       string        // as the caller named it
-	ToolCallID trade.ToolCallID
-}
+// Origin says who calls and through what: see ledger.Origin.
+type Origin = ledger.Origin
 
 // Call is one guarded order call: an order, or an input that is none.
 type Call struct {

@@ -5,10 +5,17 @@ package gate
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
 	"time"
 
+	"sallyport/journal"
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -26,74 +33,183 @@ type Config struct {
 	LockWait    time.Duration    // for the journal's lock; default 1 s
 	Now         func() time.Time // the clock
 	Entropy     func(*[10]byte)  // fills in random bytes
+
+	step func(string) // tests end the process here
+}
+
+// Default durations.
+//
+//limit:gate-send-within A permit is good for 5 seconds after the decision, unless configured.
+//limit:gate-broker-wait A broker that has not answered after 10 seconds, unless configured, leaves an unknown outcome.
+//limit:gate-lock-wait After 1 second of waiting for the journal's lock, unless configured, the answer is JOURNAL_UNAVAILABLE.
+const (
+	defaultDeadline   = 60 * time.Second
+	defaultSendWithin = 5 * time.Second
+	defaultBrokerWait = 10 * time.Second
+	defaultLockWait   = time.Second
+)
+
+func (c *Config) complete() error {
+	if c.Now == nil || c.Entropy == nil {
+		return errors.New("gate: a clock and a source of entropy are required")
+	}
+	setDefault(&c.PolicyFile, filepath.Join(c.Home, PolicyName))
+	setDefault(&c.Account, "paper")
+	setDefault(&c.Deadline, defaultDeadline)
+	setDefault(&c.SendWithin, defaultSendWithin)
+	setDefault(&c.BrokerWait, defaultBrokerWait)
+	setDefault(&c.LockWait, defaultLockWait)
+	if c.Deadline < 0 || c.SendWithin < 0 || c.BrokerWait < 0 || c.LockWait < 0 {
+		return errors.New("gate: a duration is negative")
+	}
+	if c.step == nil {
+		c.step = func(string) {}
+	}
+	return nil
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
 }
 
 // Gate decides, records and sends. It is safe for concurrent use.
 type Gate struct {
-	cfg Config
+	cfg     Config
+	policy  policyFile
+	journal *journal.Journal
+	follow  *follower
+	lease   lease
+	flights sync.WaitGroup // broker calls that have not come back
 }
 
 // Open opens the data directory. Its errors name what is wrong and how to repair it.
 func Open(ctx context.Context, cfg Config) (*Gate, error) {
-	return nil, errors.New("gate: not built yet")
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	if err := PrepareHome(cfg.Home, cfg.Create); err != nil {
+		return nil, err
+	}
+	g := &Gate{cfg: cfg, policy: policyFile{path: cfg.PolicyFile}, follow: newFollower()}
+	var e [10]byte
+	cfg.Entropy(&e)
+	g.lease = lease{dir: filepath.Join(cfg.Home, runName), name: hex.EncodeToString(e[:])}
+	if err := g.openJournal(ctx); err != nil {
+		return nil, err
+	}
+	if cfg.Broker != nil {
+		g.lease.sweep()
+		if err := g.Recover(ctx); err != nil {
+			return nil, errors.Join(err, g.Close())
+		}
+	}
+	return g, nil
 }
 
-// Close releases the journal; what is in flight is finished first.
-func (g *Gate) Close() error { return nil }
-
-// Execute decides the call and, if it is allowed, sends the order to the broker and waits for its answer. The decision
-// always comes back, whatever went wrong.
-func (g *Gate) Execute(ctx context.Context, c Call) ledger.Decision { return ledger.Decision{} }
-
-// Authorize decides the call and, if it is allowed, records a permission for somebody else to make it, once.
-func (g *Gate) Authorize(ctx context.Context, c Call) ledger.Decision { return ledger.Decision{} }
-
-// Check decides the call without recording or reserving anything.
-func (g *Gate) Check(ctx context.Context, c Call) ledger.Decision { return ledger.Decision{} }
-
-// Report records the outcome of a call that Authorize allowed. It returns the intent's decision as it stands, with
-// found false where no permission matches.
-func (g *Gate) Report(ctx context.Context, r Report) (d ledger.Decision, found bool, err error) {
-	return ledger.Decision{}, false, nil
+func (g *Gate) openJournal(ctx context.Context) error {
+	cfg := journal.Config{Path: filepath.Join(g.cfg.Home, JournalName), LockWait: g.cfg.LockWait, Follower: g.follow}
+	j, err := journal.Open(ctx, cfg)
+	if errors.Is(err, fs.ErrNotExist) && g.cfg.Create {
+		err = flocked(filepath.Join(g.cfg.Home, "create.lock"), func() error { return g.create(ctx, cfg) })
+		if err == nil {
+			j, err = journal.Open(ctx, cfg)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no journal in %s; run sallyport init: %w", g.cfg.Home, err)
+	}
+	if err != nil {
+		return fmt.Errorf("the journal cannot be used: %w", err)
+	}
+	g.journal = j
+	return nil
 }
 
-// Policy returns the policy as it would judge a call made now.
-func (g *Gate) Policy() PolicyView { return PolicyView{} }
-
-// Audit returns the newest intents, one decision each in its present state, newest first, at most limit.
-func (g *Gate) Audit(ctx context.Context, limit int) ([]ledger.Decision, error) { return nil, nil }
-
-// History returns one intent's decision as it stands and every event of it, oldest first.
-func (g *Gate) History(ctx context.Context, id trade.IntentID) (ledger.Decision, []ledger.Entry, error) {
-	return ledger.Decision{}, nil, nil
+// create writes the default policy, unless the operator has put one there, and then the journal with its first record:
+// the kill switch is off. Only the making of a journal does either; later a missing policy denies everything.
+func (g *Gate) create(ctx context.Context, cfg journal.Config) error {
+	if g.cfg.PolicyFile == filepath.Join(g.cfg.Home, PolicyName) {
+		if err := writeNew(g.cfg.PolicyFile, policy.Default()); err != nil {
+			return fmt.Errorf("the default policy cannot be written: %w", err)
+		}
+	}
+	g.cfg.step("policy written")
+	cfg.Follower = newFollower()
+	j, err := journal.Create(ctx, cfg, func(tx *journal.Tx) error {
+		first := ledger.KillReset{By: "sallyport", Reason: "the journal was made"}
+		tx.Append("kill", g.cfg.Now(), ledger.Encode(first))
+		return nil
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was quicker
+	}
+	if err != nil {
+		return err
+	}
+	return j.Close()
 }
 
-// Resolve settles an unknown outcome by a person's word.
-func (g *Gate) Resolve(ctx context.Context, r Resolution) (ledger.Decision, error) {
-	return ledger.Decision{}, nil
+// Close waits for broker calls in flight, as long as a broker may take, and releases the journal.
+func (g *Gate) Close() error {
+	landed := make(chan struct{})
+	go func() {
+		g.flights.Wait()
+		close(landed)
+	}()
+	select {
+	case <-landed:
+	case <-time.After(g.cfg.BrokerWait):
+	}
+	if g.journal == nil {
+		return nil
+	}
+	return errors.Join(g.lease.release(), g.journal.Close())
 }
 
-// Orders returns the orders that are open in the ledger, oldest first.
-func (g *Gate) Orders(ctx context.Context) ([]WorkingOrder, error) { return nil, nil }
-
-// Positions returns what the ledger knows, sorted by account and symbol.
-func (g *Gate) Positions(ctx context.Context) ([]Position, error) { return nil, nil }
-
-// Holdings returns the broker's own view of the account.
-func (g *Gate) Holdings(ctx context.Context) (Holdings, error) { return Holdings{}, nil }
-
-// Cancel cancels a working order at the broker.
-func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelResult, error) {
-	return CancelResult{}, nil
+// follower keeps the ledger's state at the journal's head. The journal calls it, and every decide, under its lock.
+type follower struct {
+	state    *ledger.State
+	lastSize int // of the last snapshot
 }
 
-// CancelResult says what became of a cancel.
-type CancelResult struct {
-	Intent  trade.IntentID
-	Outcome trade.Outcome
-	Message string
+// snapshotEvery is how many bytes of records are folded at most before a small snapshot is worth its write; a larger
+// one waits until as many bytes have come as it has itself, so that snapshots cost at most as much as the records.
+const snapshotEvery = 32 << 10
+
+func newFollower() *follower { return &follower{state: ledger.NewState()} }
+
+// Restore implements journal.Follower.
+func (f *follower) Restore(_ journal.Seq, snapshot []byte) error {
+	f.state, f.lastSize = ledger.NewState(), len(snapshot)
+	if len(snapshot) == 0 {
+		return nil
+	}
+	s, err := ledger.ReadSnapshot(snapshot)
+	if err == nil {
+		f.state = s
+	}
+	return err
 }
 
-// Recover settles what earlier processes left behind: it asks the broker about orders without an outcome and takes in
-// the venue's events. Open calls it where there is a broker.
-func (g *Gate) Recover(ctx context.Context) error { return nil }
+// Follow implements journal.Follower.
+func (f *follower) Follow(r journal.Record) error {
+	e, err := ledger.Decode(r.Body)
+	if err != nil {
+		return fmt.Errorf("record %d: %w", r.Seq, err)
+	}
+	f.state.Apply(r.At, e)
+	return nil
+}
+
+// Snapshot implements journal.Follower.
+func (f *follower) Snapshot(since int) []byte {
+	if since < max(snapshotEvery, f.lastSize) {
+		return nil
+	}
+	s := f.state.AppendSnapshot(make([]byte, 0, f.lastSize+4096))
+	f.lastSize = len(s)
+	return s
+}

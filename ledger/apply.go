@@ -37,7 +37,10 @@ func (s *State) decided(at time.Time, e Decided) {
 	if e.Ruling.Effect != policy.Allow || e.Clears == ClearsNothing || e.Order.IsZero() {
 		return
 	}
-	o := &Open{Intent: e.Intent, Order: e.Order, Origin: e.Origin, Phase: Sending, At: at, Pending: e.Pending}
+	o := &Open{
+		Intent: e.Intent, Order: e.Order, Origin: e.Origin, ClientOrderID: e.ClientOrderID, PolicySHA256: e.Ruling.PolicySHA256,
+		Phase: Sending, Asked: e.Asked, At: at, Pending: e.Pending,
+	}
 	if e.Clears == ClearsPermission {
 		o.Phase = Permitted
 		d := e.Order.Digest()

@@ -92,7 +92,7 @@ func decodeDecided(o *object) Decided {
 	}
 	d.ClientOrderID = trade.ClientOrderID(o.optional("client_order_id"))
 	d.AgentReason = o.optional("agent_reason")
-	d.Ruling = o.ruling()
+	d.Ruling, d.Asked = o.ruling(), o.flag("asked")
 	switch o.optional("clears") {
 	case "":
 		return d

@@ -44,6 +44,9 @@ func (e Decided) append(dst []byte) []byte {
 		dst = wire.AppendText(dst, "clears", e.Clears.String())
 		dst = appendPending(dst, e.Pending)
 	}
+	if e.Asked {
+		dst = append(wire.AppendName(dst, "asked"), "true"...)
+	}
 	return dst
 }
 

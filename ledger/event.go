@@ -64,6 +64,7 @@ type Decided struct {
 	Ruling        Ruling
 	Clears        Clearance
 	Pending       Pending
+	Asked         bool // it came as a harness's permission request, which it answers once
 }
 
 // Ruling is a verdict with what it rests on.

@@ -59,6 +59,8 @@ func (o *Open) appendJSON(dst []byte) []byte {
 	dst = wire.AppendText(dst, "intent", string(o.Intent))
 	dst = o.Order.AppendJSON(wire.AppendName(dst, "order"))
 	dst = appendOrigin(dst, o.Origin)
+	dst = wire.AppendOptional(dst, "client_order_id", string(o.ClientOrderID))
+	dst = wire.AppendOptional(dst, "policy_sha256", o.PolicySHA256)
 	dst = wire.AppendText(dst, "phase", o.Phase.String())
 	if o.Unknown {
 		dst = append(wire.AppendName(dst, "unknown"), "true"...)
@@ -125,6 +127,7 @@ func (s *State) readOpen(x object) error {
 	o := &Open{
 		Intent: x.intent(), Order: order, Origin: x.origin(), Unknown: x.flag("unknown"), Asked: x.flag("asked"),
 		At: x.time("at"), Pending: x.pending(), Filled: x.decimal("filled"),
+		ClientOrderID: trade.ClientOrderID(x.optional("client_order_id")), PolicySHA256: x.optional("policy_sha256"),
 	}
 	for p := Permitted; p <= Working; p++ {
 		if p.String() == x.text("phase") {

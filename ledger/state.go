@@ -51,15 +51,18 @@ func (p Phase) String() string { return [...]string{"none", "permitted", "sendin
 
 // Open is an intent whose reservation lives.
 type Open struct {
-	Intent  trade.IntentID
-	Order   trade.Order
-	Origin  Origin
-	Phase   Phase
-	Unknown bool // an unknown outcome is on record
-	Asked   bool // the harness's permission request was answered by this permission
-	At      time.Time
-	Pending Pending
-	Filled  trade.Decimal
+	Intent trade.IntentID
+	Order  trade.Order
+	Origin Origin
+	// ClientOrderID is the agent's own id of the order, if it gave one.
+	ClientOrderID trade.ClientOrderID
+	PolicySHA256  string // of the first judgement
+	Phase         Phase
+	Unknown       bool // an unknown outcome is on record
+	Asked         bool // the harness's permission request was answered by this permission
+	At            time.Time
+	Pending       Pending
+	Filled        trade.Decimal
 }
 
 // Remaining is the part of the order that is reserved.

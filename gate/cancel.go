@@ -1,0 +1,55 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/trade"
+)
+
+// CancelResult says what became of a cancel.
+type CancelResult struct {
+	Intent  trade.IntentID
+	Outcome trade.Outcome // Accepted: no further fill can come
+	Message string
+}
+
+// Cancel asks the broker to cancel an order of ours. It needs a permit like every other request, and is on record
+// before it leaves. No limit and no kill switch stops it.
+func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelResult, error) {
+	res := CancelResult{Intent: id}
+	if g.cfg.Broker == nil {
+		return res, fmt.Errorf("this process has no broker")
+	}
+	if err := g.Recover(ctx); err != nil {
+		return res, err
+	}
+	var cleared Cleared
+	err := g.journal.Update(ctx, func(tx *journal.Tx) error {
+		open := g.follow.state.Open(id)
+		if open == nil || open.Order.Account() != g.cfg.Account || open.Phase == ledger.Permitted {
+			return fmt.Errorf("intent %s has no order that is open at the broker", trade.Printable(string(id), 64))
+		}
+		at, _ := g.moment(tx)
+		cleared = Cleared{Order: open.Order, ID: id.BrokerOrderID(), NotAfter: at.Add(g.cfg.SendWithin)}
+		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: cutOrigin(o), NotAfter: cleared.NotAfter})
+		return nil
+	})
+	if err != nil {
+		return res, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	call, done := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer done()
+	out := conclusion(id, func() (Receipt, error) { return g.cfg.Broker.Cancel(call, mint(CancelOrder, cleared)) })
+	res.Outcome, res.Message = out.Outcome, out.Message
+	events, _ := g.venueEvents(ctx)
+	return res, g.journal.Update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		g.record(tx, at, g.cfg.Account, ledger.CancelEnded{Intent: id, Outcome: out.Outcome, Message: out.Message})
+		g.recordVenue(tx, at, nil, events)
+		return nil
+	})
+}

@@ -1,0 +1,326 @@
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Limits of a judgement.
+//
+//limit:gate-origin-text A tool name, session, harness or tool-call id of over 256 bytes denies the call: ORIGIN_TOO_LONG.
+//limit:gate-clock-behind A clock more than 5 seconds behind the newest record denies every order: CLOCK_BEHIND.
+const (
+	maxOriginText  = 256
+	maxClockBehind = 5 * time.Second
+)
+
+// judgement is one call on its way through the gate. It is filled in under the journal's lock.
+type judgement struct {
+	g         *Gate
+	call      Call
+	policy    PolicyView
+	executing bool // we send what is allowed; otherwise somebody else does
+
+	next     next
+	decision ledger.Decision
+	cleared  Cleared // set for send
+}
+
+type next uint8
+
+const (
+	answer next = iota // the decision stands
+	send               // the decision is durable: mint a permit and send
+	await              // a repeat of what is still in flight
+)
+
+// prior is what the journal knows of a call's ids.
+type prior struct {
+	bound    ledger.Decision // the intent that the ids are bound to, as it stands; without Intent there is none
+	conflict bool            // bound to another order, or the ids to two intents
+}
+
+// decide judges the call after everything that was recorded before it. It changes nothing unless it records it.
+func (j *judgement) decide(tx *journal.Tx) error {
+	at, behind := j.g.moment(tx)
+	p, err := j.prior(tx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(j.call.Faults) > 0 || j.call.Order.IsZero():
+		return j.fresh(tx, at, behind, p, nil)
+	case p.conflict:
+		return j.fresh(tx, at, behind, p, []policy.Reason{{
+			Code: policy.IDReused, Field: j.idField(),
+			Message: fmt.Sprintf("this id is bound to intent %s with other terms; use a new id for another order", p.bound.Intent),
+		}})
+	case j.executing:
+		return j.decideExecuting(tx, at, behind, p)
+	}
+	return j.decidePermitting(tx, at, behind, p)
+}
+
+// decideExecuting: an unspent permission is this same intent, judged again; any other bound intent is repeated.
+func (j *judgement) decideExecuting(tx *journal.Tx, at time.Time, behind time.Duration, p prior) error {
+	st := j.g.follow.state
+	open := st.Open(p.bound.Intent)
+	if p.bound.Intent == "" {
+		open = j.unspent(st, false)
+	}
+	if open != nil && open.Phase == ledger.Permitted {
+		return j.rejudge(tx, at, behind, open)
+	}
+	if p.bound.Intent != "" {
+		j.repeat(p.bound)
+		return nil
+	}
+	if j.g.cfg.RequireHook {
+		return j.fresh(tx, at, behind, p, []policy.Reason{{
+			Code: policy.HookRequired, Message: "no hook has permitted this call, and this gate executes nothing without one",
+		}})
+	}
+	return j.fresh(tx, at, behind, p, nil)
+}
+
+// decidePermitting: the very same call may be permitted again while its permission is unspent; nothing else under its
+// ids may, since one reservation is good for one execution.
+func (j *judgement) decidePermitting(tx *journal.Tx, at time.Time, behind time.Duration, p prior) error {
+	st := j.g.follow.state
+	if j.call.Asked {
+		if open := j.unspent(st, true); open != nil {
+			return j.regrant(tx, at, behind, open, true)
+		}
+	}
+	if p.bound.Intent == "" {
+		return j.fresh(tx, at, behind, p, nil)
+	}
+	sameCall := j.call.Origin.ToolCallID != "" && p.bound.ToolCallID == j.call.Origin.ToolCallID
+	if open := st.Open(p.bound.Intent); sameCall && open != nil && open.Phase == ledger.Permitted {
+		return j.regrant(tx, at, behind, open, false)
+	}
+	return j.fresh(tx, at, behind, p, []policy.Reason{{
+		Code: policy.PermissionSpent, Field: j.idField(),
+		Message: fmt.Sprintf("intent %s was permitted under this id already; another call needs an id of its own", p.bound.Intent),
+	}})
+}
+
+// unspent finds a permission without help of a tool-call id. A client order id, where both sides have one, must be the same.
+func (j *judgement) unspent(st *ledger.State, asking bool) *ledger.Open {
+	open := st.Unspent(j.call.Origin, j.call.Order, asking)
+	if open != nil && open.ClientOrderID != j.call.Tags.ClientOrderID {
+		return nil
+	}
+	return open
+}
+
+func (j *judgement) idField() string {
+	if j.call.Origin.ToolCallID == "" {
+		return "client_order_id"
+	}
+	return "tool_call_id"
+}
+
+// moment returns the time of what is recorded now, which never falls, and how far the clock is behind the newest record.
+func (g *Gate) moment(tx *journal.Tx) (at time.Time, behind time.Duration) {
+	now, last := g.cfg.Now().UTC().Truncate(time.Microsecond), tx.LastAt()
+	if now.Before(last) {
+		return last, last.Sub(now)
+	}
+	return now, 0
+}
+
+// prior looks up the ids of the call.
+func (j *judgement) prior(tx *journal.Tx) (prior, error) {
+	var p prior
+	o := j.call.Origin
+	if o.ToolCallID != "" {
+		d, err := j.g.bound(tx.Find, ledger.CallKey(j.call.Account, o))
+		if err != nil {
+			return p, err
+		}
+		p.bound = d
+	}
+	if id := j.call.Tags.ClientOrderID; id != "" {
+		d, err := j.g.bound(tx.Find, ledger.OrderKey(j.call.Account, o.Agent, id))
+		if err != nil {
+			return p, err
+		}
+		if p.bound.Intent != "" && p.bound.Intent != d.Intent {
+			p.conflict = true // the call's id says one intent, the client order id another or none
+		} else {
+			p.bound = d
+		}
+	}
+	if p.bound.Intent != "" && p.bound.Order.Digest() != j.call.Order.Digest() {
+		p.conflict = true
+	}
+	return p, nil
+}
+
+// bound returns the intent that is bound to a key, as it stands, or a zero decision. An intent that ended denied binds
+// nothing: the model may correct itself under the same id.
+func (g *Gate) bound(find func(journal.Key) ([]journal.Record, error), k ledger.Key) (ledger.Decision, error) {
+	recs, err := find(journal.Key(k))
+	if err != nil {
+		return ledger.Decision{}, err
+	}
+	for _, r := range recs {
+		e, err := ledger.Decode(r.Body)
+		if err != nil {
+			return ledger.Decision{}, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		d, ok := e.(ledger.Decided)
+		if !ok || d.Clears == ledger.ClearsNothing || !carries(d, k) {
+			continue
+		}
+		now, err := g.stand(find, d, r.At)
+		if err != nil || now.State != ledger.Blocked {
+			return now, err
+		}
+	}
+	return ledger.Decision{}, nil
+}
+
+// carries reports whether a decision really has the key: the index knows only its hash.
+func carries(d ledger.Decided, k ledger.Key) bool {
+	for _, own := range ledger.Keys(d) {
+		if own == k {
+			return true
+		}
+	}
+	return false
+}
+
+// stand returns a decision as it is after all that followed it.
+func (g *Gate) stand(find func(journal.Key) ([]journal.Record, error), e ledger.Decided, at time.Time) (ledger.Decision, error) {
+	d := e.Decision(at)
+	recs, err := find(journal.Key(ledger.IntentKey(e.Intent)))
+	if err != nil {
+		return d, err
+	}
+	for _, r := range recs {
+		next, err := ledger.Decode(r.Body)
+		if err != nil {
+			return d, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		if next.About() == e.Intent {
+			d.Apply(next)
+		}
+	}
+	return d, nil
+}
+
+// repeat answers with the first decision. While its outcome may still come, the caller waits for it.
+func (j *judgement) repeat(bound ledger.Decision) {
+	d := bound.Present(j.g.cfg.Now(), j.g.lease.alive)
+	d.Repeated = true
+	j.decision, j.next = d, answer
+	if j.executing && d.Waiting() {
+		j.next = await
+	}
+}
+
+// ruling judges the call by the gate's own reasons and the policy's. Every rule runs, whatever the gate has found.
+func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without trade.IntentID) ledger.Ruling {
+	st := j.g.follow.state
+	r := ledger.Ruling{PolicySHA256: j.policy.SHA256}
+	r.Reasons = append(r.Reasons, faultReasons(j.call.Faults)...)
+	r.Reasons = append(r.Reasons, own...)
+	r.Reasons = append(r.Reasons, j.systemReasons(st, behind)...)
+	if j.policy.Reason != nil {
+		r.Reasons = append(r.Reasons, *j.policy.Reason)
+	}
+	if j.policy.Policy == nil || j.call.Order.IsZero() {
+		return r
+	}
+	facts := st.Facts(j.call.Account, j.call.Order.Symbol(), without)
+	v := j.policy.Policy.Evaluate(j.call.Order, facts)
+	r.Facts = &facts
+	if len(r.Reasons) > 0 {
+		r.Reasons = append(r.Reasons, v.Reasons...)
+		return r // denied whatever the policy says
+	}
+	r.Effect, r.Reasons, r.MaxQuantity = v.Effect, v.Reasons, v.MaxQuantity
+	return r
+}
+
+func (j *judgement) systemReasons(st *ledger.State, behind time.Duration) []policy.Reason {
+	var rs []policy.Reason
+	if len(j.call.Faults) == 0 && j.call.Order.IsZero() {
+		rs = append(rs, policy.Reason{Code: policy.InternalError, Message: "the call holds neither an order nor faults"})
+	}
+	if engaged, by, why := st.KillEngaged(); engaged {
+		rs = append(rs, policy.Reason{
+			Code:    policy.KillSwitchActive,
+			Message: fmt.Sprintf("the kill switch is engaged by %s: %s", trade.Printable(by, 64), trade.Printable(why, 200)),
+		})
+	}
+	if behind > maxClockBehind {
+		rs = append(rs, policy.Reason{
+			Code: policy.ClockBehind, Limit: maxClockBehind.String(), Observed: behind.String(),
+			Message: fmt.Sprintf("the clock is %s behind the newest record; set it right", behind),
+		})
+	}
+	if name := longOrigin(j.call.Origin); name != "" {
+		rs = append(rs, policy.Reason{
+			Code: policy.OriginTooLong, Field: name, Limit: fmt.Sprint(maxOriginText),
+			Message: fmt.Sprintf("%s is over %d bytes", name, maxOriginText),
+		})
+	}
+	return rs
+}
+
+func longOrigin(o Origin) string {
+	switch {
+	case len(o.Tool) > maxOriginText:
+		return "tool"
+	case len(o.Session) > maxOriginText:
+		return "session"
+	case len(o.Harness) > maxOriginText:
+		return "harness"
+	case len(o.ToolCallID) > maxOriginText:
+		return "tool_call_id"
+	case len(o.Agent) > maxOriginText:
+		return "agent"
+	}
+	return ""
+}
+
+// cutOrigin keeps a record small whatever a caller sends; a call with a cut origin is denied.
+func cutOrigin(o Origin) Origin {
+	if longOrigin(o) == "" {
+		return o
+	}
+	cut := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxOriginText)], "\uFFFD") }
+	return Origin{
+		Agent: trade.Agent(cut(string(o.Agent))), Surface: o.Surface, Harness: trade.Harness(cut(string(o.Harness))),
+		Session: trade.Session(cut(string(o.Session))), Tool: cut(o.Tool), ToolCallID: trade.ToolCallID(cut(string(o.ToolCallID))),
+	}
+}
+
+func faultReasons(fs []trade.Fault) []policy.Reason {
+	if len(fs) == 0 {
+		return nil
+	}
+	rs := make([]policy.Reason, 0, len(fs)+2)
+	for _, f := range fs {
+		rs = append(rs, policy.Reason{Code: f.Code, Field: f.Field, Observed: f.Observed, Message: f.Message})
+	}
+	return rs
+}
+
+// inputOf keeps what is kept of arguments that are no order.
+func inputOf(raw []byte) *ledger.Input {
+	sum := sha256.Sum256(raw)
+	head := strings.ToValidUTF8(string(raw[:min(len(raw), ledger.MaxInputHead)]), "\uFFFD")
+	return &ledger.Input{Length: len(raw), SHA256: hex.EncodeToString(sum[:]), Head: head}
+}

@@ -1,0 +1,196 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// retryAfter is when a caller may try again after the journal could not be had.
+const retryAfter = time.Second
+
+// Execute decides the call and, if it is allowed, sends the order to the broker and waits for its answer. The decision
+// always comes back, whatever went wrong.
+func (g *Gate) Execute(ctx context.Context, c Call) ledger.Decision {
+	if g.cfg.Broker == nil {
+		return g.refused(c, policy.InternalError, "this process has no broker and executes nothing")
+	}
+	if err := g.lease.hold(); err != nil {
+		return g.unavailable(c, err)
+	}
+	j := &judgement{g: g, call: c, policy: g.policy.view(), executing: true}
+	g.cfg.step("before decide")
+	if err := g.journal.Update(ctx, j.decide); err != nil {
+		return g.unavailable(c, err)
+	}
+	g.cfg.step("decided")
+	switch j.next {
+	case send:
+		return g.send(ctx, j)
+	case await:
+		return g.await(ctx, j.decision)
+	}
+	return j.decision
+}
+
+// Authorize decides the call and, if it is allowed, records a permission for somebody else to make it, once.
+func (g *Gate) Authorize(ctx context.Context, c Call) ledger.Decision {
+	j := &judgement{g: g, call: c, policy: g.policy.view()}
+	if err := g.journal.Update(ctx, j.decide); err != nil {
+		return g.unavailable(c, err)
+	}
+	return j.decision
+}
+
+// refused is a decision that is not on record, because nothing could be recorded or nothing was asked that could be.
+func (g *Gate) refused(c Call, code trade.Code, message string) ledger.Decision {
+	return ledger.Decision{
+		State: ledger.Blocked, ToolCallID: c.Origin.ToolCallID, ClientOrderID: c.Tags.ClientOrderID, Agent: c.Origin.Agent,
+		Surface: c.Origin.Surface, Tool: c.Origin.Tool, Order: c.Order, At: g.cfg.Now().UTC().Truncate(time.Microsecond),
+		Reasons: append(faultReasons(c.Faults), policy.Reason{Code: code, Message: message}),
+		Account: c.Account, Origin: c.Origin,
+	}
+}
+
+func (g *Gate) unavailable(c Call, err error) ledger.Decision {
+	d := g.refused(c, policy.JournalUnavailable, "the decision could not be recorded, so nothing was done: "+trade.Printable(err.Error(), 200))
+	d.Error, d.RetryAfter = "journal_unavailable", retryAfter
+	return d
+}
+
+// send sends what was decided. The decision is durable, which is what makes the permit.
+//
+//limit:gate-no-record-no-permit A permit is minted only after the decision that clears it is durable.
+func (g *Gate) send(ctx context.Context, j *judgement) ledger.Decision {
+	g.cfg.step("before send")
+	permit := mint(SubmitOrder, j.cleared)
+	flight := make(chan ledger.Concluded, 1)
+	ctx = context.WithoutCancel(ctx) // an agent that hangs up does not undo what it asked for
+	g.flights.Go(func() {
+		call, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+		defer cancel()
+		flight <- conclusion(j.decision.Intent, func() (Receipt, error) { return g.cfg.Broker.Submit(call, permit) })
+	})
+	wait := time.NewTimer(g.cfg.BrokerWait)
+	defer wait.Stop()
+	select {
+	case out := <-flight:
+		g.cfg.step("sent")
+		return g.conclude(ctx, j.decision, out)
+	case <-wait.C:
+	}
+	g.flights.Go(func() { // it does not heed its deadline; whenever it answers, that settles the order
+		g.conclude(ctx, j.decision, <-flight)
+	})
+	return g.conclude(ctx, j.decision, ledger.Concluded{
+		Intent: j.decision.Intent, Source: ledger.FromGate,
+		Message: fmt.Sprintf("the broker did not answer within %s; it may have the order", g.cfg.BrokerWait),
+	})
+}
+
+// conclusion turns a broker's answer into an outcome. Only what is definite is Accepted or Rejected; a panic, an error
+// and a timeout are unknown, unless the error says that nothing was sent.
+//
+//limit:gate-unclear-is-unknown A broker's error, timeout, panic or unclear answer is an unknown outcome; only ErrNotSent and a definite rejection are failures.
+func conclusion(id trade.IntentID, ask func() (Receipt, error)) (out ledger.Concluded) {
+	out = ledger.Concluded{Intent: id, Source: ledger.FromGate}
+	defer func() {
+		if p := recover(); p != nil {
+			out = ledger.Concluded{Intent: id, Source: ledger.FromGate, Message: fmt.Sprintf("the broker's driver failed: %v", p)}
+		}
+	}()
+	r, err := ask()
+	switch {
+	case errors.Is(err, ErrNotSent):
+		out.Outcome, out.Message = trade.Rejected, "nothing was sent: "+err.Error()
+	case err != nil:
+		out.Message = "nothing can be concluded from the broker's answer: " + err.Error()
+	default:
+		out = concluded(id, ledger.FromBroker, r)
+	}
+	return out
+}
+
+// concluded records a receipt.
+func concluded(id trade.IntentID, by ledger.Source, r Receipt) ledger.Concluded {
+	c := ledger.Concluded{Intent: id, Outcome: r.Outcome, Source: by, OrderID: r.OrderID, Code: r.Code, Message: r.Message}
+	switch r.Outcome {
+	case trade.Accepted:
+		c.Status = "SUCCESS"
+	case trade.Rejected:
+		c.Status = "ERROR"
+	}
+	return c
+}
+
+// recordTries is how often an outcome is tried to be recorded before it is left to the next recovery.
+const recordTries = 3
+
+// conclude records an outcome with whatever else the venue has to tell, and returns the decision as it then stands.
+func (g *Gate) conclude(ctx context.Context, d ledger.Decision, out ledger.Concluded) ledger.Decision {
+	var events []ledger.Happened
+	if out.Outcome == trade.Accepted {
+		events, _ = g.venueEvents(ctx) // what cannot be read now is read at the next occasion: the cursor stays
+	}
+	var err error
+	for range recordTries {
+		before := d
+		err = g.journal.Update(ctx, func(tx *journal.Tx) error {
+			d = before
+			at, _ := g.moment(tx)
+			g.recordOutcome(tx, at, &d, out)
+			g.recordVenue(tx, at, &d, events)
+			return nil
+		})
+		if !errors.Is(err, journal.ErrBusy) {
+			break
+		}
+	}
+	g.cfg.step("concluded")
+	if err != nil {
+		d.State, d.Error = ledger.OutcomeUnknown, "journal_unavailable"
+		d.Message = fmt.Sprintf("the broker's answer (%s) could not be recorded: %s; the next recovery asks again",
+			out.Outcome, trade.Printable(err.Error(), 200))
+		return d
+	}
+	if d.State == ledger.Allowed { // somebody else has settled it meanwhile
+		if now, _, err := g.History(ctx, d.Intent); err == nil {
+			return now
+		}
+	}
+	return d
+}
+
+// recordOutcome records an outcome unless the intent has a final one already.
+func (g *Gate) recordOutcome(tx *journal.Tx, at time.Time, d *ledger.Decision, out ledger.Concluded) {
+	open := g.follow.state.Open(out.Intent)
+	if open == nil || open.Phase == ledger.Working || out.Outcome == trade.Unknown && open.Unknown {
+		return
+	}
+	g.record(tx, at, open.Order.Account(), out)
+	d.Apply(out)
+}
+
+// await waits for the outcome of an intent that another call has in flight, at most until its deadline.
+func (g *Gate) await(ctx context.Context, d ledger.Decision) ledger.Decision {
+	pause := 2 * time.Millisecond
+	for g.cfg.Now().Before(d.Pending.Deadline) && ctx.Err() == nil {
+		now, _, err := g.History(ctx, d.Intent)
+		if err == nil && !now.Waiting() {
+			now.Repeated = true
+			return now
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+	return d.Present(g.cfg.Now(), g.lease.alive)
+}

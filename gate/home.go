@@ -1,0 +1,100 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Names within the data directory.
+const (
+	JournalName = "journal.db"
+	PolicyName  = "policy.json"
+	runName     = "run"
+)
+
+// Permissions of what we make.
+//
+//limit:gate-home-mode The data directory is made with mode 0700, and one that group or others can write is refused.
+const (
+	homeMode os.FileMode = 0o700
+	fileMode os.FileMode = 0o600
+)
+
+// PrepareHome makes the data directory if create is set, and refuses one that is not ours alone to write: whoever can
+// write it can replace the policy.
+func PrepareHome(home string, create bool) error {
+	if home == "" {
+		return errors.New("no data directory is named; set SALLYPORT_HOME or --data-dir")
+	}
+	if create {
+		if err := os.MkdirAll(home, homeMode); err != nil {
+			return fmt.Errorf("the data directory cannot be made: %w", err)
+		}
+	}
+	info, err := os.Stat(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no data directory at %s; run sallyport init: %w", home, err)
+	}
+	if err != nil {
+		return fmt.Errorf("the data directory cannot be read: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", home)
+	}
+	return private(home, info)
+}
+
+// private refuses what somebody else owns or can write.
+func private(name string, info fs.FileInfo) error {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d); it must be yours or root's", name, st.Uid)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s can be written by group or others (mode %04o); run chmod go-w on it", name, info.Mode().Perm())
+	}
+	return nil
+}
+
+// writeNew writes a file that is not there yet, whole or not at all, and durably.
+func writeNew(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) { // a link replaces nothing
+		return err
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// flocked runs f while holding an exclusive lock on a file, which is made if it is not there.
+func flocked(path string, f func() error) error {
+	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	return f()
+}

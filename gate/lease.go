@@ -1,0 +1,92 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// lease is how other processes see that this one lives: a locked file of its own in the data directory. The kernel
+// frees the lock when the process ends, however it ends.
+type lease struct {
+	dir  string
+	name string
+	mu   sync.Mutex
+	file *os.File
+}
+
+// hold takes the lease; it is taken once, before the first order that this process sends.
+func (l *lease) hold() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(l.dir, homeMode); err != nil {
+		return err
+	}
+	path := filepath.Join(l.dir, l.name)
+	for range 3 { // somebody who cleans up may take the file away between its making and its lock
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil { // others hold it for a glance only
+			f.Close()
+			return err
+		}
+		there, errPath := os.Stat(path)
+		mine, errFile := f.Stat()
+		if errPath == nil && errFile == nil && os.SameFile(there, mine) {
+			l.file = f
+			return nil
+		}
+		f.Close()
+	}
+	return fmt.Errorf("the lease %s keeps being taken away", path)
+}
+
+func (l *lease) release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := errors.Join(os.Remove(l.file.Name()), l.file.Close())
+	l.file = nil
+	return err
+}
+
+// alive reports whether the process that holds the lease of that name lives. In doubt it does: then only the deadline
+// says that an outcome is unknown.
+func (l *lease) alive(name string) bool {
+	if name == l.name {
+		return true
+	}
+	if name != filepath.Base(name) {
+		return false
+	}
+	f, err := os.Open(filepath.Join(l.dir, name))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+}
+
+// sweep removes the files of processes that have ended.
+func (l *lease) sweep() {
+	entries, err := os.ReadDir(l.dir)
+	if err != nil {
+		return // there is nothing to tidy, or it can wait
+	}
+	for _, e := range entries {
+		if e.Name() != l.name && !l.alive(e.Name()) {
+			os.Remove(filepath.Join(l.dir, e.Name()))
+		}
+	}
+}

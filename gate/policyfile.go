@@ -1,0 +1,91 @@
+package gate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"sallyport/policy"
+)
+
+// maxPolicy bounds a policy file, in bytes.
+//
+//limit:gate-policy-bytes A policy file of over 1 MiB is not read: POLICY_UNREADABLE.
+const maxPolicy = 1 << 20
+
+// policyFile reads the operator's policy. Each read is of the whole file, once; what is hashed is what is parsed. The
+// parsed policy of the last bytes is kept, since equal bytes are an equal policy.
+type policyFile struct {
+	path string
+	mu   sync.Mutex
+	last PolicyView
+}
+
+// view reads the file as it is now. It never fails: a policy that cannot be used is a view with a reason.
+func (p *policyFile) view() PolicyView {
+	raw, err := readOwned(p.path, maxPolicy)
+	if err != nil {
+		return PolicyView{Reason: &policy.Reason{
+			Code: policy.PolicyUnreadable, Field: "policy",
+			Message: fmt.Sprintf("the policy cannot be used, so nothing is allowed: %v", err),
+		}}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last.Raw == nil || !bytes.Equal(p.last.Raw, raw) {
+		p.last = viewOf(raw)
+	}
+	return p.last
+}
+
+// viewOf judges a policy's bytes.
+func viewOf(raw []byte) PolicyView {
+	sum := sha256.Sum256(raw)
+	v := PolicyView{Raw: raw, SHA256: hex.EncodeToString(sum[:])}
+	pol, err := policy.Parse(raw)
+	if err != nil {
+		v.Reason = &policy.Reason{
+			Code: policy.PolicyInvalid, Field: "policy",
+			Message: fmt.Sprintf("the policy is not valid, so nothing is allowed: %v", err),
+		}
+		return v
+	}
+	v.Policy = pol
+	return v
+}
+
+// readOwned opens a file once, checks what was opened, and reads it whole. The check is on the open descriptor, so that
+// nothing can be put in its place in between; opening never waits for a writer of a pipe.
+//
+//limit:gate-policy-mode A policy file that is not regular, belongs to another user, or can be written by group or others is not used: POLICY_UNREADABLE.
+func readOwned(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	if err := private(path, info); err != nil {
+		return nil, err
+	}
+	raw := make([]byte, 0, min(info.Size(), most)+1)
+	buf := bytes.NewBuffer(raw)
+	if _, err := io.Copy(buf, io.LimitReader(f, most+1)); err != nil {
+		return nil, err
+	}
+	if int64(buf.Len()) > most {
+		return nil, fmt.Errorf("%s is over %d bytes", path, most)
+	}
+	return buf.Bytes(), nil
+}

@@ -1,0 +1,103 @@
+package gate
+
+import (
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// record appends an event and folds it into the state, both or neither: whoever calls it has nothing left to fail.
+func (g *Gate) record(tx *journal.Tx, at time.Time, a trade.Account, e ledger.Event) {
+	keys := ledger.Keys(e)
+	jk := make([]journal.Key, len(keys))
+	for i, k := range keys {
+		jk[i] = journal.Key(k)
+	}
+	tx.Append("account:"+string(a), at, ledger.Encode(e), jk...)
+	g.follow.state.Apply(at, e)
+}
+
+// fresh records the first decision on a call.
+func (j *judgement) fresh(tx *journal.Tx, at time.Time, behind time.Duration, p prior, own []policy.Reason) error {
+	var entropy [10]byte
+	j.g.cfg.Entropy(&entropy)
+	e := ledger.Decided{
+		Intent: trade.NewIntentID(at, entropy), Origin: cutOrigin(j.call.Origin), Account: j.call.Account, Order: j.call.Order,
+		ClientOrderID: j.call.Tags.ClientOrderID, AgentReason: j.call.Tags.Reason, Ruling: j.ruling(own, behind, ""),
+		Asked: j.call.Asked,
+	}
+	if e.Order.IsZero() {
+		e.Input = inputOf(j.call.Raw)
+	}
+	if e.Ruling.Effect == policy.Allow {
+		e.Clears, e.Pending = j.clearance(at)
+	}
+	j.g.record(tx, at, j.call.Account, e)
+	if p.bound.Intent != "" && p.bound.ToolCallID == j.call.Origin.ToolCallID && j.call.Origin.ToolCallID != "" && p.conflict {
+		j.g.record(tx, at, p.bound.Account, ledger.Flagged{
+			Intent: p.bound.Intent, Flag: ledger.ArgumentsChanged, Detail: "refused as intent " + string(e.Intent),
+		})
+	}
+	j.decision = e.Decision(at)
+	j.goOn(e.Intent, e.Ruling, e.Pending)
+	return nil
+}
+
+// rejudge records the second judgement of a permitted intent that has arrived at us.
+func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open) error {
+	e := ledger.Rejudged{Intent: open.Intent, Origin: cutOrigin(j.call.Origin), Ruling: j.ruling(nil, behind, open.Intent)}
+	if e.Ruling.Effect == policy.Allow {
+		_, e.Pending = j.clearance(at)
+	}
+	j.decision = permitted(open)
+	j.g.record(tx, at, j.call.Account, e)
+	j.decision.Apply(e)
+	j.goOn(e.Intent, e.Ruling, e.Pending)
+	return nil
+}
+
+// regrant answers a call that comes again before its permission is spent: with the same permission if the call would
+// still be allowed, else with the denial, which ends it. asked marks the harness's permission request, granted once.
+func (j *judgement) regrant(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open, asked bool) error {
+	ruling := j.ruling(nil, behind, open.Intent)
+	j.decision, j.next = permitted(open), answer
+	j.decision.Repeated = true
+	switch {
+	case ruling.Effect != policy.Allow:
+		e := ledger.Rejudged{Intent: open.Intent, Origin: cutOrigin(j.call.Origin), Ruling: ruling}
+		j.g.record(tx, at, j.call.Account, e)
+		j.decision.Apply(e)
+	case asked:
+		j.g.record(tx, at, j.call.Account, ledger.Asked{Intent: open.Intent})
+	}
+	return nil
+}
+
+// permitted returns the decision object of an unspent permission.
+func permitted(open *ledger.Open) ledger.Decision {
+	return ledger.Decided{
+		Intent: open.Intent, Origin: open.Origin, Account: open.Order.Account(), Order: open.Order,
+		ClientOrderID: open.ClientOrderID, Clears: ledger.ClearsPermission, Pending: open.Pending,
+		Ruling: ledger.Ruling{Effect: policy.Allow, PolicySHA256: open.PolicySHA256},
+	}.Decision(open.At)
+}
+
+func (j *judgement) clearance(at time.Time) (ledger.Clearance, ledger.Pending) {
+	p := ledger.Pending{Deadline: at.Add(j.g.cfg.Deadline)}
+	if !j.executing {
+		return ledger.ClearsPermission, p
+	}
+	p.NotAfter, p.Instance = at.Add(j.g.cfg.SendWithin), j.g.lease.name
+	return ledger.ClearsSend, p
+}
+
+func (j *judgement) goOn(id trade.IntentID, r ledger.Ruling, p ledger.Pending) {
+	j.next = answer
+	if j.executing && r.Effect == policy.Allow {
+		j.next = send
+		j.cleared = Cleared{Order: j.call.Order, ID: id.BrokerOrderID(), NotAfter: p.NotAfter}
+	}
+}

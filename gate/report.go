@@ -1,0 +1,226 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// reporting is one report on its way into the record. It is filled in under the journal's lock.
+type reporting struct {
+	g        *Gate
+	r        Report
+	seen     ledger.Decided // a late decision on the same order of the same tool, for calls without an id
+	seenAt   time.Time
+	decision ledger.Decision
+	found    bool
+}
+
+// Report records the outcome of a call that somebody else made. It settles a permission that is still unspent, never
+// what an executing surface recorded, and flags a call whose arguments are not those that were judged, or that ran
+// although it was denied or had never been judged. It returns the intent's decision as it then stands, with found false
+// where nothing on record matches and nothing ran.
+func (g *Gate) Report(ctx context.Context, r Report) (d ledger.Decision, found bool, err error) {
+	p := &reporting{g: g, r: r}
+	if r.Origin.ToolCallID == "" {
+		if err := p.look(ctx); err != nil {
+			return ledger.Decision{}, false, fmt.Errorf("the journal could not be read: %w", err)
+		}
+	}
+	if err := g.journal.Update(ctx, p.decide); err != nil {
+		return ledger.Decision{}, false, fmt.Errorf("the report could not be recorded: %w", err)
+	}
+	return p.decision.Present(g.cfg.Now(), g.lease.alive), p.found, nil
+}
+
+func (p *reporting) decide(tx *journal.Tx) error {
+	at, _ := p.g.moment(tx)
+	if p.r.Origin.ToolCallID != "" {
+		d, err := p.g.called(tx.Find, ledger.CallKey(p.r.Account, p.r.Origin))
+		if err != nil {
+			return err
+		}
+		if d.Intent != "" {
+			p.settle(tx, at, d)
+			return nil
+		}
+	}
+	st := p.g.follow.state
+	open := st.Unspent(p.r.Origin, p.r.Order, false)
+	if open == nil && p.seen.Intent != "" {
+		now, err := p.g.stand(tx.Find, p.seen, p.seenAt)
+		if err == nil {
+			p.settle(tx, at, now)
+		}
+		return err
+	}
+	if open == nil && p.r.Origin.ToolCallID == "" {
+		open = st.UnspentOther(p.r.Origin)
+	}
+	if open != nil {
+		p.settle(tx, at, permitted(open))
+		return nil
+	}
+	if p.r.Outcome == trade.Accepted {
+		p.unjudged(tx, at)
+	}
+	return nil
+}
+
+// settle records the report on the intent that the call was judged as.
+func (p *reporting) settle(tx *journal.Tx, at time.Time, d ledger.Decision) {
+	p.decision, p.found = d, true
+	changed := p.r.Order.IsZero() || p.r.Order.Digest() != d.Order.Digest()
+	ran := p.r.Outcome == trade.Accepted
+	flagged := len(d.Flags) > 0
+	if d.Clears == ledger.ClearsNothing || d.State == ledger.Blocked {
+		if ran && !flagged { // the harness let through what was denied
+			p.flag(tx, at, ledger.ExecutedAfterDenial, p.r.Status)
+			p.apply(tx, at, p.outcome(trade.Accepted, p.r.Message))
+		}
+		return
+	}
+	if changed && !flagged {
+		p.flag(tx, at, ledger.ArgumentsChanged, "executed: "+p.executed())
+	}
+	open := p.g.follow.state.Open(d.Intent)
+	if open == nil || open.Phase == ledger.Working || !open.Pending.NotAfter.IsZero() {
+		return // an executing surface has it, or it is settled
+	}
+	out := p.outcome(p.r.Outcome, p.r.Message)
+	if changed {
+		out = p.outcome(trade.Unknown, "the tool was called with other arguments than were judged and answered "+p.r.Outcome.String())
+	}
+	if out.Outcome == trade.Unknown && open.Unknown {
+		return
+	}
+	p.apply(tx, at, out)
+}
+
+func (p *reporting) executed() string {
+	if p.r.Order.IsZero() {
+		return "no order"
+	}
+	return string(p.r.Order.AppendJSON(nil))
+}
+
+func (p *reporting) flag(tx *journal.Tx, at time.Time, flag, detail string) {
+	p.apply(tx, at, ledger.Flagged{Intent: p.decision.Intent, Flag: flag, Detail: trade.Printable(detail, 400)})
+}
+
+func (p *reporting) outcome(o trade.Outcome, message string) ledger.Concluded {
+	return ledger.Concluded{
+		Intent: p.decision.Intent, Outcome: o, Source: ledger.FromReport, Status: trade.Printable(p.r.Status, 64),
+		Message: trade.Printable(message, 400),
+	}
+}
+
+func (p *reporting) apply(tx *journal.Tx, at time.Time, e ledger.Event) {
+	p.g.record(tx, at, p.r.Account, e)
+	p.decision.Apply(e)
+}
+
+// unjudged records a call that ran although no hook had asked about it: the hook was not armed, or was passed by.
+func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
+	var entropy [10]byte
+	p.g.cfg.Entropy(&entropy)
+	e := ledger.Decided{
+		Intent: trade.NewIntentID(at, entropy), Origin: cutOrigin(p.r.Origin), Account: p.r.Account, Order: p.r.Order,
+		Ruling: ledger.Ruling{Reasons: append(faultReasons(p.r.Faults), policy.Reason{
+			Code: policy.CallNotJudged, Message: "the tool ran and no hook had asked before; check that the hook is armed",
+		})},
+	}
+	if e.Order.IsZero() {
+		e.Input = inputOf(p.r.Raw)
+	}
+	p.g.record(tx, at, p.r.Account, e)
+	p.decision, p.found = e.Decision(at), true
+	p.flag(tx, at, ledger.ExecutedUnjudged, p.r.Status)
+	p.apply(tx, at, p.outcome(trade.Accepted, p.r.Message))
+}
+
+// called returns the decision on a tool call: the one that bound its id, else the newest denial.
+func (g *Gate) called(find func(journal.Key) ([]journal.Record, error), k ledger.Key) (ledger.Decision, error) {
+	recs, err := find(journal.Key(k))
+	if err != nil {
+		return ledger.Decision{}, err
+	}
+	var last ledger.Decision
+	for _, r := range recs {
+		e, err := ledger.Decode(r.Body)
+		if err != nil {
+			return last, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		d, ok := e.(ledger.Decided)
+		if !ok || !carries(d, k) || last.Clears != ledger.ClearsNothing && d.Clears == ledger.ClearsNothing {
+			continue
+		}
+		if last, err = g.stand(find, d, r.At); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// lookBack is how many records are searched for the decision on a call that carries no id.
+//
+//limit:gate-look-back A report without a tool-call id is matched against at most the newest 512 records.
+const lookBack = 512
+
+// look finds the newest decision on the same order, agent and tool: it is the call's own where its permission is spent,
+// by an executing surface or by an earlier report.
+func (p *reporting) look(ctx context.Context) error {
+	n := 0
+	for r, err := range p.g.journal.Backward(ctx) {
+		if err != nil {
+			return err
+		}
+		if n++; n > lookBack {
+			return nil
+		}
+		e, err := ledger.Decode(r.Body)
+		if err != nil {
+			return fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		d, ok := e.(ledger.Decided)
+		if ok && !d.Order.IsZero() && d.Origin.Agent == p.r.Origin.Agent && d.Origin.Tool == p.r.Origin.Tool &&
+			d.Order.Digest() == p.r.Order.Digest() {
+			p.seen, p.seenAt = d, r.At
+			return nil
+		}
+	}
+	return nil
+}
+
+// Resolve settles an unknown outcome by a person's word.
+func (g *Gate) Resolve(ctx context.Context, r Resolution) (ledger.Decision, error) {
+	if r.Outcome == trade.Unknown || r.By == "" || r.Reason == "" {
+		return ledger.Decision{}, errors.New("a resolution needs an outcome, accepted or rejected, who says so, and why")
+	}
+	d, _, err := g.History(ctx, r.Intent)
+	if err != nil {
+		return d, err
+	}
+	err = g.journal.Update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		open := g.follow.state.Open(r.Intent)
+		if open == nil || open.Phase == ledger.Working {
+			return fmt.Errorf("intent %s is %s; only an unknown outcome can be resolved", r.Intent, d.State)
+		}
+		if !open.Unknown && d.State != ledger.OutcomeUnknown {
+			return fmt.Errorf("intent %s is still in flight; its outcome is unknown from %s on", r.Intent,
+				open.Pending.Deadline.Format(ledger.TimeFormat))
+		}
+		out := ledger.Concluded{Intent: r.Intent, Outcome: r.Outcome, Source: ledger.FromPerson, Message: r.Reason, By: r.By}
+		g.record(tx, at, open.Order.Account(), out)
+		d.Apply(out)
+		return nil
+	})
+	return d, err
+}

@@ -1,0 +1,137 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/trade"
+)
+
+// maxPages bounds how much of a venue's past one call takes in.
+//
+//limit:gate-venue-pages One call takes in at most 1000 pages of a venue's events; the rest waits for the next.
+const maxPages = 1000
+
+// venueEvents asks the broker for everything after the last event that the ledger has.
+func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
+	var cursor uint64
+	err := g.journal.Read(ctx, func() error {
+		cursor = g.follow.state.Cursor(g.cfg.Account)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []ledger.Happened
+	for range maxPages {
+		ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+		page, err := g.cfg.Broker.Events(ctx, cursor)
+		cancel()
+		if err != nil {
+			return all, fmt.Errorf("the broker's events cannot be read: %w", err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			if e.Number <= cursor {
+				return all, fmt.Errorf("the broker numbers its events out of order: %d after %d", e.Number, cursor)
+			}
+			cursor = e.Number
+			all = append(all, happened(g.cfg.Account, e))
+		}
+	}
+	return all, nil
+}
+
+func happened(a trade.Account, e VenueEvent) ledger.Happened {
+	h := ledger.Happened{
+		Account: a, Number: e.Number, What: e.Kind.String(), Symbol: e.Symbol, Side: e.Side, Quantity: e.Quantity, Price: e.Price,
+	}
+	if id, ok := trade.ParseIntentID(strings.TrimPrefix(string(e.ID), "sp-")); ok {
+		h.Intent = id
+	}
+	return h
+}
+
+// recordVenue records what the ledger does not have yet. What concerns the decision at hand is applied to it.
+func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, events []ledger.Happened) {
+	for _, e := range events {
+		if e.Number <= g.follow.state.Cursor(e.Account) {
+			continue
+		}
+		g.record(tx, at, e.Account, e)
+		if d != nil && e.Intent == d.Intent {
+			d.Apply(e)
+		}
+	}
+}
+
+// Recover settles what earlier processes left behind: it asks the broker about orders without an outcome and takes in
+// the venue's events. Open calls it where there is a broker.
+func (g *Gate) Recover(ctx context.Context) error {
+	if g.cfg.Broker == nil {
+		return nil
+	}
+	events, err := g.venueEvents(ctx)
+	if err != nil {
+		return err
+	}
+	lost, err := g.lost(ctx)
+	if err != nil || len(lost) == 0 && len(events) == 0 {
+		return err
+	}
+	var found []ledger.Concluded
+	for _, o := range lost {
+		found = append(found, g.lookup(ctx, o))
+	}
+	err = g.journal.Update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		for _, out := range found {
+			g.recordOutcome(tx, at, &ledger.Decision{}, out)
+		}
+		g.recordVenue(tx, at, nil, events)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("what the broker answered cannot be recorded: %w", err)
+	}
+	return nil
+}
+
+// lost returns the orders that we sent, or were about to send, and whose sender cannot report any more.
+func (g *Gate) lost(ctx context.Context) ([]*ledger.Open, error) {
+	var lost []*ledger.Open
+	err := g.journal.Read(ctx, func() error {
+		for _, o := range g.follow.state.Opens() {
+			ours := o.Phase == ledger.Sending && !o.Pending.NotAfter.IsZero() && o.Order.Account() == g.cfg.Account
+			late := g.cfg.Now().After(o.Pending.NotAfter.Add(g.cfg.BrokerWait))
+			if ours && (late || !g.lease.alive(o.Pending.Instance)) {
+				lost = append(lost, &ledger.Open{Intent: o.Intent, Pending: o.Pending})
+			}
+		}
+		return nil
+	})
+	return lost, err
+}
+
+func (g *Gate) lookup(ctx context.Context, o *ledger.Open) ledger.Concluded {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer cancel()
+	out := conclusion(o.Intent, func() (Receipt, error) {
+		r, err := g.cfg.Broker.Lookup(ctx, o.Intent.BrokerOrderID(), o.Pending.NotAfter)
+		if errors.Is(err, ErrNotSent) {
+			err = errors.New(err.Error()) // the question was not sent, which says nothing of the order
+		}
+		return r, err
+	})
+	if out.Source == ledger.FromBroker {
+		out.Source = ledger.FromLookup
+	}
+	return out
+}

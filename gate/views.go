@@ -1,0 +1,247 @@
+package gate
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Policy returns the policy as it would judge a call made now.
+func (g *Gate) Policy() PolicyView { return g.policy.view() }
+
+// MaxAudit is the largest number of intents that Audit returns.
+//
+//limit:gate-audit-rows An audit listing has at most 200 intents.
+const MaxAudit = 200
+
+// Audit returns the newest intents, one decision each in its present state, newest first, at most limit.
+func (g *Gate) Audit(ctx context.Context, limit int) ([]ledger.Decision, error) {
+	limit = min(max(limit, 1), MaxAudit)
+	later := map[trade.IntentID][]ledger.Event{} // what followed decisions that are not reached yet, newest first
+	var rows []ledger.Decision
+	for r, err := range g.journal.Backward(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := ledger.Decode(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		first, ok := e.(ledger.Decided)
+		if !ok {
+			later[e.About()] = append(later[e.About()], e)
+			continue
+		}
+		d := first.Decision(r.At)
+		for _, e := range slices.Backward(later[d.Intent]) {
+			d.Apply(e)
+		}
+		delete(later, d.Intent)
+		rows = append(rows, d.Present(g.cfg.Now(), g.lease.alive))
+		if len(rows) == limit {
+			break
+		}
+	}
+	return rows, nil
+}
+
+// History returns one intent's decision as it stands and every event of it, oldest first; fs.ErrNotExist if there is no
+// such intent.
+func (g *Gate) History(ctx context.Context, id trade.IntentID) (ledger.Decision, []ledger.Entry, error) {
+	var d ledger.Decision
+	var entries []ledger.Entry
+	from := id.Time()
+	for r, err := range g.journal.At(ctx, from, from.Add(time.Millisecond-time.Microsecond)) {
+		if err != nil {
+			return d, nil, err
+		}
+		e, err := ledger.Decode(r.Body)
+		if err != nil {
+			return d, nil, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		if first, ok := e.(ledger.Decided); ok && first.Intent == id {
+			d = first.Decision(r.At)
+			entries = append(entries, entryOf(r, e, d.State))
+			break
+		}
+	}
+	if d.Intent == "" {
+		return d, nil, fmt.Errorf("there is no intent %s: %w", trade.Printable(string(id), 64), fs.ErrNotExist)
+	}
+	recs, err := g.journal.Find(ctx, journal.Key(ledger.IntentKey(id)))
+	if err != nil {
+		return d, nil, err
+	}
+	for _, r := range recs {
+		e, err := ledger.Decode(r.Body)
+		if err != nil {
+			return d, nil, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		if e.About() == id {
+			d.Apply(e)
+			entries = append(entries, entryOf(r, e, d.State))
+		}
+	}
+	return d.Present(g.cfg.Now(), g.lease.alive), entries, nil
+}
+
+func entryOf(r journal.Record, e ledger.Event, s ledger.AuditState) ledger.Entry {
+	return ledger.Entry{
+		Seq: uint64(r.Seq), At: r.At, State: s, Event: e.Kind(), Body: r.Body, Hash: hex.EncodeToString(r.Hash[:]),
+	}
+}
+
+// Orders returns the orders that are open in the ledger, oldest first. It first takes in what the venue has to tell.
+func (g *Gate) Orders(ctx context.Context) ([]WorkingOrder, error) {
+	if err := g.Recover(ctx); err != nil {
+		return nil, err
+	}
+	var all []WorkingOrder
+	err := g.journal.Read(ctx, func() error {
+		for _, o := range g.follow.state.Opens() {
+			w := WorkingOrder{
+				Intent: o.Intent, ID: o.Intent.BrokerOrderID(), Order: o.Order, Agent: o.Origin.Agent, State: o.Phase.String(),
+				Filled: o.Filled, At: o.At, NotAfter: o.Pending.Deadline,
+			}
+			ended := o.Pending.Instance != "" && !g.lease.alive(o.Pending.Instance)
+			if o.Phase != ledger.Working && (o.Unknown || ended || !g.cfg.Now().Before(o.Pending.Deadline)) {
+				w.State = "unknown"
+			}
+			all = append(all, w)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Positions returns what the ledger knows, sorted by account and symbol. It first takes in what the venue has to tell.
+func (g *Gate) Positions(ctx context.Context) ([]Position, error) {
+	if err := g.Recover(ctx); err != nil {
+		return nil, err
+	}
+	var all []Position
+	err := g.journal.Read(ctx, func() error {
+		for _, h := range g.follow.state.Holdings() {
+			all = append(all, Position(h))
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Holdings returns the broker's own view of the account.
+func (g *Gate) Holdings(ctx context.Context) (Holdings, error) {
+	if g.cfg.Broker == nil {
+		return Holdings{}, errors.New("this process has no broker")
+	}
+	return g.cfg.Broker.Holdings(ctx)
+}
+
+// Head returns the journal's newest record.
+func (g *Gate) Head(ctx context.Context) (journal.Head, error) { return g.journal.Head(ctx) }
+
+// Verify walks the whole journal: the chain, the index and the snapshot. contains, if set, is an earlier head that must
+// be part of it. The error is a *journal.Broken where a record is not what was recorded.
+func (g *Gate) Verify(ctx context.Context, contains *journal.Head, progress func(done, total journal.Seq)) (journal.Head, error) {
+	return g.journal.Verify(ctx, journal.Verification{Contains: contains, Keys: keysOf, Follower: newFollower(), Progress: progress})
+}
+
+func keysOf(r journal.Record) ([]journal.Key, error) {
+	e, err := ledger.Decode(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var keys []journal.Key
+	for _, k := range ledger.Keys(e) {
+		keys = append(keys, journal.Key(k))
+	}
+	return keys, nil
+}
+
+// Export hands every record to write, oldest first.
+func (g *Gate) Export(ctx context.Context, write func(journal.Record) error) error {
+	for r, err := range g.journal.Records(ctx, 1) {
+		if err != nil {
+			return err
+		}
+		if err := write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Backup copies the journal into a new file, safely while others write.
+func (g *Gate) Backup(ctx context.Context, path string) error { return g.journal.Backup(ctx, path) }
+
+// Check decides the call without recording or reserving anything. Ids are not looked up: a dry run has none.
+func (g *Gate) Check(ctx context.Context, c Call) ledger.Decision {
+	checker := &Checker{policy: g.policy.view(), now: g.cfg.Now}
+	var d ledger.Decision
+	err := g.journal.Read(ctx, func() error {
+		checker.state = g.follow.state
+		d = checker.Check(c)
+		return nil
+	})
+	if err != nil {
+		return g.unavailable(c, err)
+	}
+	return d
+}
+
+// Checker decides calls by one policy on one state, both as they are when it is made. It records nothing, and its calls
+// do not see each other.
+type Checker struct {
+	policy PolicyView
+	state  *ledger.State
+	now    func() time.Time
+}
+
+// Checker returns a checker on the ledger's present state. policyRaw, if not nil, is judged by instead of the policy
+// in force.
+func (g *Gate) Checker(ctx context.Context, policyRaw []byte) (*Checker, error) {
+	c := &Checker{policy: g.policy.view(), now: g.cfg.Now}
+	if policyRaw != nil {
+		c.policy = viewOf(policyRaw)
+	}
+	var snapshot []byte
+	err := g.journal.Read(ctx, func() error {
+		snapshot = g.follow.state.AppendSnapshot(nil)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.state, err = ledger.ReadSnapshot(snapshot)
+	return c, err
+}
+
+// EmptyChecker returns a checker on an empty account, with the kill switch off.
+func EmptyChecker(now func() time.Time, policyRaw []byte) *Checker {
+	s := ledger.NewState()
+	s.Apply(now(), ledger.KillReset{By: "sallyport", Reason: "no journal"})
+	return &Checker{policy: viewOf(policyRaw), state: s, now: now}
+}
+
+// Check decides one call.
+func (c *Checker) Check(call Call) ledger.Decision {
+	j := judgement{g: &Gate{follow: &follower{state: c.state}}, call: call, policy: c.policy}
+	d := ledger.Decided{
+		Origin: call.Origin, Account: call.Account, Order: call.Order, ClientOrderID: call.Tags.ClientOrderID,
+		AgentReason: call.Tags.Reason, Ruling: j.ruling(nil, 0, ""),
+	}.Decision(c.now().UTC().Truncate(time.Microsecond))
+	if d.Verdict != policy.Allow {
+		return d
+	}
+	d.State = ledger.Allowed
+	return d
+}
