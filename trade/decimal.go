@@ -14,8 +14,16 @@ type Decimal struct{ d udecimal.Decimal }
 
 // Limits of a parsed Decimal, in digits.
 const (
-	MaxIntegerDigits  = 12
+	//limit:trade-integer-digits A decimal from outside has at most 12 digits before the point.
+	MaxIntegerDigits = 12
+	//limit:trade-fraction-digits A decimal from outside has at most 9 digits after the point.
 	MaxFractionDigits = 9
+	// More digits of a bare JSON number may have been altered by a float on the way.
+	//
+	//limit:trade-number-digits A bare JSON number has at most 15 significant digits.
+	MaxNumberDigits = 15
+	//limit:trade-sum-length A decimal of our own records has at most 60 characters.
+	maxSum = 60
 )
 
 // ParseDecimal reads the plain notation ^(0|[1-9][0-9]{0,11})(\.[0-9]{1,9})?$ and nothing else: no sign, exponent,
@@ -42,10 +50,28 @@ func ParseDecimal(s string) (Decimal, bool) {
 	return Decimal{d}, err == nil
 }
 
+// ParseNumber reads a bare JSON number by its literal: the notation of ParseDecimal, of at most MaxNumberDigits
+// significant digits, counted from the first that is not zero to the last written.
+func ParseNumber(literal string) (Decimal, bool) {
+	d, ok := ParseDecimal(literal)
+	return d, ok && significantDigits(literal) <= MaxNumberDigits
+}
+
+// significantDigits counts from the first digit that is not zero to the last written.
+func significantDigits(literal string) int {
+	n := 0
+	for i := range len(literal) {
+		if c := literal[i]; c != '.' && (n > 0 || c != '0') {
+			n++
+		}
+	}
+	return n
+}
+
 // ParseSum reads what Decimal.String wrote, whose magnitude may pass that of an operand: a product or a sum, perhaps
 // negative. It is for our own records; input from outside goes through ParseDecimal.
 func ParseSum(s string) (Decimal, bool) {
-	if len(s) > 60 {
+	if len(s) > maxSum {
 		return Decimal{}, false
 	}
 	d, err := udecimal.Parse(s)

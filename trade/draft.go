@@ -36,11 +36,10 @@ type Tags struct {
 	Reason        string // the agent's own words: recorded, shown as untrusted, read by no rule
 }
 
-// Limits on what comes with an order.
-const (
-	MaxReason       = 2000 // characters
-	MaxNumberDigits = 15   // significant digits of a bare JSON number: more may have been altered by a float on the way
-)
+// MaxReason bounds the agent's own words, in characters.
+//
+//limit:trade-reason A reason has at most 2000 characters.
+const MaxReason = 2000
 
 // Parse makes an Order of a draft or says everything that is wrong with it, in the order of the draft's fields. There
 // are no defaults, no rounding and no trimming.
@@ -133,17 +132,6 @@ func (p *parser) decimal(t Text, malformed, notPositive Code) Decimal {
 		return v
 	}
 	return Decimal{}
-}
-
-// significantDigits counts from the first digit that is not zero to the last written.
-func significantDigits(literal string) int {
-	n := 0
-	for i := range len(literal) {
-		if c := literal[i]; c != '.' && (n > 0 || c != '0') {
-			n++
-		}
-	}
-	return n
 }
 
 func (p *parser) tags(d Draft) Tags {

@@ -25,6 +25,8 @@ type ToolCallID string
 type ClientOrderID string
 
 // MaxClientOrderID is the longest client order id, in characters.
+//
+//limit:trade-client-order-id A client order id has at most 128 characters.
 const MaxClientOrderID = 128
 
 // ParseClientOrderID checks the grammar of a client order id.

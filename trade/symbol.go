@@ -14,6 +14,7 @@ func (s Symbol) String() string { return s.s }
 
 // ParseSymbol folds ASCII case and checks the grammar. Nothing is trimmed.
 func ParseSymbol(text string) (Symbol, bool) {
+	//limit:trade-symbol-length A symbol has at most 16 characters.
 	if len(text) == 0 || len(text) > 16 {
 		return Symbol{}, false
 	}
@@ -25,6 +26,7 @@ func ParseSymbol(text string) (Symbol, bool) {
 	if i := strings.IndexAny(up, "./-"); i >= 0 {
 		base, class, dotted = up[:i], up[i+1:], true
 	}
+	//limit:trade-symbol-parts A symbol has at most 10 characters before its mark and 5 behind it.
 	if len(base) > 10 || !alphanumeric(base) || dotted && (len(class) < 1 || len(class) > 5 || !alphanumeric(class)) {
 		return Symbol{}, false
 	}

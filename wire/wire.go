@@ -76,6 +76,7 @@ func (e *Error) Error() string {
 // Read reads exactly one JSON value: valid UTF-8, nothing but white space around it. Duplicate names are kept, for the
 // caller to refuse. The error is always an *Error.
 func Read(raw []byte, lim Limits) (Value, error) {
+	//limit:wire-bytes An input of more bytes than its reader allows is not read at all.
 	if len(raw) > lim.Bytes {
 		return Value{}, &Error{TooLarge: true, Reason: fmt.Sprintf("%d bytes, at most %d are read", len(raw), lim.Bytes)}
 	}
@@ -139,6 +140,7 @@ func (r *reader) value(depth int) (Value, error) {
 	case '"':
 		v.Kind, v.Text = String, r.string(tok, v.Offset)
 	case '[', '{':
+		//limit:wire-depth An input nested deeper than its reader allows is refused at that place.
 		if depth == 0 {
 			return Value{}, errDepth
 		}
@@ -202,9 +204,14 @@ func place(raw []byte, d *jsontext.Decoder, err error) *Error {
 	default:
 		e.Reason = err.Error()
 	}
-	e.Line = 1 + bytes.Count(raw[:e.Offset], []byte{'\n'})
-	e.Column = e.Offset - bytes.LastIndexByte(raw[:e.Offset], '\n')
+	e.Line, e.Column = Position(raw, e.Offset)
 	return e
+}
+
+// Position returns the line of an offset, from 1, and the column in bytes, from 1.
+func Position(raw []byte, offset int) (line, column int) {
+	before := raw[:max(0, min(offset, len(raw)))]
+	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
 // Member returns the value of the last member of that name, and how many there are.
