@@ -26,7 +26,7 @@ func Create(ctx context.Context, cfg Config, first func(*Tx) error) (err error) 
 	}
 	gate := NewTurnstile(cfg.Path)
 	defer func() { err = errors.Join(err, gate.Close()) }()
-	if err := gate.Enter(cfg.Busy); err != nil {
+	if err := gate.Enter(ctx, cfg.Busy); err != nil {
 		return err
 	}
 	defer gate.Leave()

@@ -597,29 +597,29 @@ func TestImmediateFailsWhenTheDatabaseWasRemovedOrReplaced(t *testing.T) {
 func TestTurnstilePassesOnATurnThatComesTooLate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	a, b, c := NewTurnstile(path), NewTurnstile(path), NewTurnstile(path)
-	if err := a.Enter(0); err != nil {
+	if err := a.Enter(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := b.Enter(time.Millisecond); !errors.Is(err, ErrTurnstile) {
+		if err := b.Enter(t.Context(), time.Millisecond); !errors.Is(err, ErrTurnstile) {
 			t.Fatal(err)
 		}
 	}
 	a.Leave() // b gets it, too late
-	if err := c.Enter(10 * time.Second); err != nil {
+	if err := c.Enter(t.Context(), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Enter(time.Millisecond); !errors.Is(err, ErrTurnstile) {
+	if err := b.Enter(t.Context(), time.Millisecond); !errors.Is(err, ErrTurnstile) {
 		t.Fatal(err)
 	}
 	if err := b.Close(); err != nil { // while its goroutine waits in the kernel
 		t.Fatal(err)
 	}
-	if err := b.Enter(time.Second); !errors.Is(err, ErrTurnstileClosed) {
+	if err := b.Enter(t.Context(), time.Second); !errors.Is(err, ErrTurnstileClosed) {
 		t.Fatal(err)
 	}
 	c.Leave()
-	if err := a.Enter(10 * time.Second); err != nil { // after b's goroutine has passed it on
+	if err := a.Enter(t.Context(), 10*time.Second); err != nil { // after b's goroutine has passed it on
 		t.Fatal(err)
 	}
 	for _, x := range []*Turnstile{a, b, c, a} {
@@ -633,11 +633,11 @@ func TestTurnstileCloseWakesWhoWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	a, b := NewTurnstile(path), NewTurnstile(path)
 	defer a.Close()
-	if err := a.Enter(0); err != nil {
+	if err := a.Enter(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan error)
-	go func() { got <- b.Enter(time.Hour) }()
+	go func() { got <- b.Enter(t.Context(), time.Hour) }()
 	for waiting := false; !waiting; {
 		b.mu.Lock()
 		waiting = b.waiter != nil
@@ -657,7 +657,73 @@ func TestTurnstileRefusesLinks(t *testing.T) {
 	if err := os.Symlink(path+".elsewhere", path+".next"); err != nil {
 		t.Fatal(err)
 	}
-	if err := NewTurnstile(path).Enter(0); err == nil {
+	if err := NewTurnstile(path).Enter(t.Context(), 0); err == nil {
 		t.Fatal("followed a link")
+	}
+}
+
+func TestBackupCopiesOneMomentWhileOthersWrite(t *testing.T) {
+	cfg := config(t)
+	cfg.Migrations = schema("CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT; CREATE TABLE twin(id INTEGER PRIMARY KEY) STRICT;")
+	db := open(t, cfg)
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	started := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			err := Immediate(context.Background(), db, func(tx *Tx) error {
+				_, err := tx.Exec("INSERT INTO twin DEFAULT VALUES")
+				return errors.Join(err, insert(strings.Repeat("x", 3000))(tx))
+			})
+			if err != nil {
+				stopped <- err
+				return
+			}
+			if n == 20 {
+				close(started)
+			}
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+		}
+	}()
+	<-started
+	for i := range 3 {
+		copied := cfg
+		copied.Create, copied.Path = false, filepath.Join(filepath.Dir(cfg.Path), "copy"+string(rune('0'+i)))
+		if err := db.Backup(t.Context(), copied.Path); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Backup(t.Context(), copied.Path); !errors.Is(err, fs.ErrExist) {
+			t.Fatalf("error %v, want fs.ErrExist", err)
+		}
+		b := open(t, copied)
+		var twins int
+		if err := b.QueryRow("SELECT count(*) FROM twin").Scan(&twins); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, b); n != twins || n < 20 {
+			t.Fatalf("%d notes and %d twins", n, twins)
+		}
+		if err := Immediate(t.Context(), b, insert("the copy can be written")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Backup(t.Context(), cfg.Path); !errors.Is(err, fs.ErrExist) {
+		t.Fatalf("a backup onto itself: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(cfg.Path), "*.new*")); len(left) != 0 {
+		t.Fatalf("left %v", left)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := db.Backup(ctx, cfg.Path+".never"); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
 	}
 }

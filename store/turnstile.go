@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -38,8 +39,9 @@ func NewTurnstile(path string) *Turnstile {
 	return &Turnstile{nextPath: path + ".next", mainPath: path + ".main"}
 }
 
-// Enter waits until it is this process's turn, at most for the given time, then it returns ErrTurnstile.
-func (t *Turnstile) Enter(wait time.Duration) error {
+// Enter waits until it is this process's turn, at most for the given time, then it returns ErrTurnstile, or until ctx
+// ends, then it returns that error. A free lock is taken whatever the time.
+func (t *Turnstile) Enter(ctx context.Context, wait time.Duration) error {
 	got, err := t.tryOrQueue()
 	if got == nil {
 		return err
@@ -50,15 +52,22 @@ func (t *Turnstile) Enter(wait time.Duration) error {
 	case err := <-got:
 		return err
 	case <-timer.C:
+		return t.giveUp(got, ErrTurnstile)
+	case <-ctx.Done():
+		return t.giveUp(got, ctx.Err())
 	}
+}
+
+// giveUp stops waiting, unless the turn came just now.
+func (t *Turnstile) giveUp(got <-chan error, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	select {
-	case err := <-got: // it came just now
+	case err := <-got:
 		return err
 	default:
 		t.waiter = nil
-		return ErrTurnstile
+		return why
 	}
 }
 
@@ -127,14 +136,18 @@ func (t *Turnstile) block(next, main *os.File) {
 func (t *Turnstile) Leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held {
-		t.held = false
-		_ = unlock(t.main) // fails only on a closed file, and closing unlocks
+	if !t.held {
+		return
+	}
+	t.held = false
+	_ = unlock(t.main) // fails only on a bad descriptor
+	if t.closed {
+		_ = errors.Join(t.next.Close(), t.main.Close())
 	}
 }
 
-// Close gives the locks back. A wait in the kernel cannot be broken off; its goroutine ends, and passes the turn on,
-// when the other process lets go.
+// Close gives the locks back; a turn that is being used ends with Leave. A wait in the kernel cannot be broken off; its
+// goroutine ends, and passes the turn on, when the other process lets go.
 func (t *Turnstile) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +159,7 @@ func (t *Turnstile) Close() error {
 		t.waiter <- ErrTurnstileClosed
 		t.waiter = nil
 	}
-	if t.pending || t.next == nil {
+	if t.pending || t.held || t.next == nil {
 		return nil
 	}
 	return errors.Join(t.next.Close(), t.main.Close())

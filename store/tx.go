@@ -47,7 +47,7 @@ func Immediate(ctx context.Context, db *DB, fn func(*Tx) error) error {
 		return ErrTurnstile
 	}
 	defer func() { db.turn <- struct{}{} }()
-	if err := db.gate.Enter(time.Until(deadline)); err != nil {
+	if err := db.gate.Enter(ctx, time.Until(deadline)); err != nil {
 		return err
 	}
 	defer db.gate.Leave()
