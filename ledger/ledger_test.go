@@ -1,0 +1,455 @@
+package ledger
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+var t0 = time.Date(2026, 11, 30, 14, 3, 22, 123456000, time.UTC)
+
+func text(name, value string) trade.Text {
+	return trade.Text{Name: name, Value: value, Kind: trade.IsText}
+}
+
+func order(t interface{ Fatalf(string, ...any) }, side, symbol, quantity, price string) trade.Order {
+	o, _, faults := trade.Parse(trade.Draft{
+		Account: "paper", Symbol: text("symbol", symbol), Side: text("side", side), Quantity: text("quantity", quantity),
+		Type: text("order_type", "limit"), LimitPrice: text("limit_price", price), TimeInForce: text("time_in_force", "day"),
+	})
+	if len(faults) > 0 {
+		t.Fatalf("not an order: %v", faults)
+	}
+	return o
+}
+
+func decimal(s string) trade.Decimal {
+	d, ok := trade.ParseDecimal(s)
+	if !ok {
+		panic("not a decimal: " + s)
+	}
+	return d
+}
+
+func intent(n int) trade.IntentID {
+	return trade.NewIntentID(t0.Add(time.Duration(n)*time.Millisecond), [10]byte{9: byte(n), 8: byte(n >> 8)})
+}
+
+func allowed(n int, o trade.Order, c Clearance) Decided {
+	return Decided{
+		Intent: intent(n), Origin: Origin{Agent: "local", Surface: "mcp", Harness: "claude", Session: "s", Tool: "t", ToolCallID: trade.ToolCallID(fmt.Sprint("call_", n))},
+		Account: "paper", Order: o, Ruling: Ruling{Effect: policy.Allow}, Clears: c, Pending: Pending{Deadline: t0.Add(time.Minute)},
+	}
+}
+
+func fill(number uint64, n int, o trade.Order, quantity string) Happened {
+	return Happened{
+		Account: "paper", Number: number, What: WasFilled, Intent: intent(n), Symbol: o.Symbol(), Side: o.Side(),
+		Quantity: decimal(quantity), Price: o.LimitPrice(),
+	}
+}
+
+func fold(events ...Event) *State {
+	s := NewState()
+	for _, e := range events {
+		s.Apply(t0, e)
+	}
+	return s
+}
+
+func facts(s *State) string {
+	f := s.Facts("paper", mustSymbol("AAPL"), "")
+	return fmt.Sprintf("known=%v position=%s buys=%s sells=%s", f.PositionKnown, f.Position, f.PendingBuys, f.PendingSells)
+}
+
+func mustSymbol(s string) trade.Symbol {
+	sym, _ := trade.ParseSymbol(s)
+	return sym
+}
+
+func TestEmptyStateHasTheKillSwitchEngaged(t *testing.T) {
+	if on, _, why := NewState().KillEngaged(); !on || why == "" {
+		t.Fatalf("engaged = %v, reason %q; want engaged, with a reason", on, why)
+	}
+	if on, _, _ := fold(KillReset{By: "p", Reason: "r"}).KillEngaged(); on {
+		t.Fatal("engaged after a reset")
+	}
+	if on, by, _ := fold(KillReset{By: "p", Reason: "r"}, KillEngaged{By: "agent", Reason: "x"}).KillEngaged(); !on || by != "agent" {
+		t.Fatalf("engaged = %v by %q; want engaged by agent", on, by)
+	}
+}
+
+// TestTransitions applies every event to an intent in every phase and compares what is reserved and held after it.
+//
+//attack:ledger-reserve
+//attack:ledger-permission-once
+//attack:ledger-final
+func TestTransitions(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	accepted := Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromBroker}
+	phases := map[string][]Event{
+		"none":      nil,
+		"permitted": {allowed(1, o, ClearsPermission)},
+		"sending":   {allowed(1, o, ClearsSend)},
+		"unknown":   {allowed(1, o, ClearsSend), Concluded{Intent: intent(1), Source: FromGate}},
+		"working":   {allowed(1, o, ClearsSend), accepted},
+		"part":      {allowed(1, o, ClearsSend), accepted, fill(1, 1, o, "4")},
+		"filled":    {allowed(1, o, ClearsSend), accepted, fill(1, 1, o, "10")},
+		"rejected":  {allowed(1, o, ClearsSend), Concluded{Intent: intent(1), Outcome: trade.Rejected, Source: FromBroker}},
+	}
+	events := map[string]Event{
+		"rejudged allow": Rejudged{Intent: intent(1), Ruling: Ruling{Effect: policy.Allow}, Pending: Pending{Deadline: t0}},
+		"rejudged deny":  Rejudged{Intent: intent(1)},
+		"accepted":       accepted,
+		"reported":       Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport},
+		"rejected":       Concluded{Intent: intent(1), Outcome: trade.Rejected, Source: FromBroker},
+		"unknown":        Concluded{Intent: intent(1), Source: FromGate},
+		"fill":           fill(7, 1, o, "6"),
+		"cancelled":      Happened{Account: "paper", Number: 7, What: WasCancelled, Intent: intent(1), Symbol: o.Symbol(), Side: o.Side()},
+	}
+	// phase after, position, pending buys
+	want := map[string]string{
+		"none/rejudged allow": "none 0 0", "none/rejudged deny": "none 0 0", "none/accepted": "none 0 0", "none/reported": "none 0 0",
+		"none/rejected": "none 0 0", "none/unknown": "none 0 0", "none/fill": "none 6 0", "none/cancelled": "none 0 0",
+		"permitted/rejudged allow": "sending 0 10", "permitted/rejudged deny": "none 0 0", "permitted/accepted": "working 0 10",
+		"permitted/reported": "none 0 10", "permitted/rejected": "none 0 0", "permitted/unknown": "sending 0 10",
+		"permitted/fill": "working 6 4", "permitted/cancelled": "none 0 0",
+		"sending/rejudged allow": "sending 0 10", "sending/rejudged deny": "sending 0 10", "sending/accepted": "working 0 10",
+		"sending/reported": "none 0 10", "sending/rejected": "none 0 0", "sending/unknown": "sending 0 10",
+		"sending/fill": "working 6 4", "sending/cancelled": "none 0 0",
+		"unknown/rejudged allow": "sending 0 10", "unknown/rejudged deny": "sending 0 10", "unknown/accepted": "working 0 10",
+		"unknown/reported": "none 0 10", "unknown/rejected": "none 0 0", "unknown/unknown": "sending 0 10",
+		"unknown/fill": "working 6 4", "unknown/cancelled": "none 0 0",
+		"working/rejudged allow": "working 0 10", "working/rejudged deny": "working 0 10", "working/accepted": "working 0 10",
+		"working/reported": "working 0 10", "working/rejected": "working 0 10", "working/unknown": "working 0 10",
+		"working/fill": "working 6 4", "working/cancelled": "none 0 0",
+		"part/rejudged allow": "working 4 6", "part/rejudged deny": "working 4 6", "part/accepted": "working 4 6",
+		"part/reported": "working 4 6", "part/rejected": "working 4 6", "part/unknown": "working 4 6",
+		"part/fill": "none 10 0", "part/cancelled": "none 4 0",
+		"filled/rejudged allow": "none 10 0", "filled/rejudged deny": "none 10 0", "filled/accepted": "none 10 0",
+		"filled/reported": "none 10 0", "filled/rejected": "none 10 0", "filled/unknown": "none 10 0",
+		"filled/fill": "none 16 0", "filled/cancelled": "none 10 0",
+		"rejected/rejudged allow": "none 0 0", "rejected/rejudged deny": "none 0 0", "rejected/accepted": "none 0 0",
+		"rejected/reported": "none 0 0", "rejected/rejected": "none 0 0", "rejected/unknown": "none 0 0",
+		"rejected/fill": "none 6 0", "rejected/cancelled": "none 0 0",
+	}
+	if len(want) != len(phases)*len(events) {
+		t.Fatalf("%d cases for %d phases and %d events", len(want), len(phases), len(events))
+	}
+	for phase, before := range phases {
+		for name, e := range events {
+			s := fold(append(append([]Event{}, before...), e)...)
+			got := NoPhase
+			if open := s.Open(intent(1)); open != nil {
+				got = open.Phase
+			}
+			f := s.Facts("paper", o.Symbol(), "")
+			is := fmt.Sprintf("%s %s %s", got, f.Position, f.PendingBuys)
+			if is != want[phase+"/"+name] {
+				t.Errorf("%s, then %s: %q, want %q", phase, name, is, want[phase+"/"+name])
+			}
+			if s.Unspent(Origin{Agent: "local", Tool: "t"}, o, false) != nil && got != Permitted {
+				t.Errorf("%s, then %s: a permission can be spent in phase %s", phase, name, got)
+			}
+		}
+	}
+}
+
+//attack:ledger-venue-once
+func TestVenueEventCountsOnce(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	events := []Event{
+		allowed(1, o, ClearsSend), Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromBroker},
+		fill(5, 1, o, "4"), fill(5, 1, o, "4"), fill(3, 1, o, "4"), fill(6, 1, o, "1"),
+	}
+	if got, want := facts(fold(events...)), "known=true position=5 buys=5 sells=0"; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+}
+
+func TestSellReservesUntilItEnds(t *testing.T) {
+	sell := order(t, "sell", "AAPL", "10", "150.00")
+	s := fold(fill(1, 9, order(t, "buy", "AAPL", "15", "1.00"), "15"), allowed(1, sell, ClearsSend))
+	if got, want := facts(s), "known=true position=15 buys=0 sells=10"; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	if f := s.Facts("paper", sell.Symbol(), intent(1)); f.PendingSells.Sign() != 0 {
+		t.Fatalf("without its own reservation %s shares are pending, want none", f.PendingSells)
+	}
+	s.Apply(t0, Concluded{Intent: intent(1), Source: FromGate}) // unknown keeps it
+	if got, want := facts(s), "known=true position=15 buys=0 sells=10"; got != want {
+		t.Fatalf("after an unknown outcome: %s, want %s", got, want)
+	}
+	s.Apply(t0, Concluded{Intent: intent(1), Outcome: trade.Rejected, Source: FromPerson, By: "p"})
+	if got, want := facts(s), "known=true position=15 buys=0 sells=0"; got != want {
+		t.Fatalf("after it was settled: %s, want %s", got, want)
+	}
+}
+
+func TestUnspentMatchesOldestOfSameSessionToolAndOrder(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	noID := func(n int) Decided { d := allowed(n, o, ClearsPermission); d.Origin.ToolCallID = ""; return d }
+	s := fold(noID(1), noID(2))
+	ask := Origin{Agent: "local", Harness: "claude", Session: "s", Tool: "t"}
+	tests := map[string]struct {
+		edit func(*Origin)
+		want trade.IntentID
+	}{
+		"same":                  {func(*Origin) {}, intent(1)},
+		"with an id of its own": {func(o *Origin) { o.ToolCallID = "x" }, intent(1)},
+		"no session":            {func(o *Origin) { o.Session = "" }, intent(1)},
+		"other session":         {func(o *Origin) { o.Session = "z" }, ""},
+		"other agent":           {func(o *Origin) { o.Agent = "z" }, ""},
+		"other tool":            {func(o *Origin) { o.Tool = "z" }, ""},
+		"other harness":         {func(o *Origin) { o.Harness = "codex" }, ""},
+	}
+	for name, tt := range tests {
+		from := ask
+		tt.edit(&from)
+		var got trade.IntentID
+		if p := s.Unspent(from, o, false); p != nil {
+			got = p.Intent
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	if s.Unspent(ask, order(t, "buy", "AAPL", "11", "150.00"), false) != nil {
+		t.Error("another order matches")
+	}
+	s.Apply(t0, Asked{Intent: intent(1)})
+	if p := s.Unspent(ask, o, true); p == nil || p.Intent != intent(2) {
+		t.Error("a permission that was asked for is granted to a second request")
+	}
+	both := fold(allowed(1, o, ClearsPermission))
+	ask.ToolCallID = "call_1"
+	if both.Unspent(ask, o, false) != nil {
+		t.Error("both sides have a tool-call id, and the permission matches without regard to it")
+	}
+}
+
+//attack:ledger-outcome-deadline
+func TestMissingOutcomeIsUnknownAfterDeadlineAndAfterTheSenderEnded(t *testing.T) {
+	e := allowed(1, order(t, "buy", "AAPL", "10", "150.00"), ClearsSend)
+	e.Pending.Instance = "i"
+	d := e.Decision(t0)
+	yes, no := func(string) bool { return true }, func(string) bool { return false }
+	for name, tt := range map[string]struct {
+		now   time.Time
+		alive func(string) bool
+		want  AuditState
+	}{
+		"in time":          {t0.Add(time.Minute - time.Microsecond), yes, Allowed},
+		"at the deadline":  {t0.Add(time.Minute), yes, OutcomeUnknown},
+		"the sender ended": {t0, no, OutcomeUnknown},
+	} {
+		if got := d.Present(tt.now, tt.alive).State; got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	d.Apply(Concluded{Intent: e.Intent, Outcome: trade.Accepted, Source: FromBroker})
+	if got := d.Present(t0.Add(time.Hour), no).State; got != Succeeded {
+		t.Errorf("with an outcome: %s", got)
+	}
+}
+
+func TestFinalOutcomeOfADecisionStays(t *testing.T) {
+	e := allowed(1, order(t, "buy", "AAPL", "10", "150.00"), ClearsSend)
+	for _, first := range []trade.Outcome{trade.Accepted, trade.Rejected} {
+		d := e.Decision(t0)
+		d.Apply(Concluded{Intent: e.Intent, Outcome: first, Source: FromBroker})
+		want := d.State
+		for _, second := range []trade.Outcome{trade.Accepted, trade.Rejected, trade.Unknown} {
+			d.Apply(Concluded{Intent: e.Intent, Outcome: second, Source: FromReport})
+			if d.State != want {
+				t.Fatalf("%s, then %s: %s, want %s", first, second, d.State, want)
+			}
+		}
+	}
+}
+
+//attack:ledger-event-bytes
+func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
+	for name, body := range map[string]string{
+		"empty": "", "not JSON": "{", "no kind": `{"v":1}`, "other version": `{"v":2,"kind":"asked"}`,
+		"other kind": `{"v":1,"kind":"surprise"}`, "no intent": `{"v":1,"kind":"asked"}`,
+		"bad intent":   `{"v":1,"kind":"asked","intent":"x"}`,
+		"two kinds":    `{"v":1,"kind":"asked","kind":"kill_reset"}`,
+		"bad outcome":  `{"v":1,"kind":"cancel_ended","intent":"` + string(intent(1)) + `","outcome":"maybe"}`,
+		"bad order":    `{"v":1,"kind":"decided","intent":"` + string(intent(1)) + `","order":{},"verdict":"deny"}`,
+		"over a MiB":   `{"v":1,"kind":"kill_reset","by":"` + strings.Repeat("x", maxEvent) + `","reason":"r"}`,
+		"nested far":   strings.Repeat("[", maxNesting+1) + strings.Repeat("]", maxNesting+1),
+		"bad snapshot": `{"v":1,"accounts":0}`,
+	} {
+		if e, err := Decode([]byte(body)); err == nil {
+			t.Errorf("%s: decoded to %#v", name, e)
+		}
+		if s, err := ReadSnapshot([]byte(body)); err == nil {
+			t.Errorf("%s: a snapshot of %d open intents", name, len(s.open))
+		}
+	}
+}
+
+func TestEncodingRoundTripsAndStateIsTheFoldByteForByte(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		live, replayed := NewState(), NewState()
+		number := uint64(0)
+		for range rapid.IntRange(1, 40).Draw(t, "events") {
+			e := randomEvent(t, &number)
+			raw := Encode(e)
+			back, err := Decode(raw)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, raw)
+			}
+			if again := Encode(back); string(again) != string(raw) {
+				t.Fatalf("encoded again:\n%s\n%s", again, raw)
+			}
+			if !reflect.DeepEqual(Keys(e), Keys(back)) {
+				t.Fatalf("keys %v, want %v", Keys(back), Keys(e))
+			}
+			live.Apply(t0, e)
+			replayed.Apply(t0, back)
+		}
+		a, b := live.AppendSnapshot(nil), replayed.AppendSnapshot(nil)
+		if string(a) != string(b) {
+			t.Fatalf("states differ:\n%s\n%s", a, b)
+		}
+		restored, err := ReadSnapshot(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := restored.AppendSnapshot(nil); string(c) != string(a) {
+			t.Fatalf("restored state differs:\n%s\n%s", c, a)
+		}
+		if !reflect.DeepEqual(restored.waiting, live.waiting) {
+			t.Fatalf("waiting permissions differ: %v, %v", restored.waiting, live.waiting)
+		}
+		checkSums(t, live)
+	})
+}
+
+// checkSums recomputes what the state keeps as sums: no open intent is missing from them, none is counted twice.
+func checkSums(t *rapid.T, s *State) {
+	for _, h := range s.Holdings() {
+		var buys, sells trade.Decimal
+		for _, o := range s.Opens() {
+			if o.Order.Account() != h.Account || o.Order.Symbol() != h.Symbol {
+				continue
+			}
+			if o.Order.Side() == trade.Buy {
+				buys = buys.Add(o.Remaining())
+			} else {
+				sells = sells.Add(o.Remaining())
+			}
+		}
+		// What reports posted stays pending beside the open intents, so the sums may be higher, never lower.
+		if h.PendingBuys.Cmp(buys) < 0 || h.PendingSells.Cmp(sells) < 0 {
+			t.Fatalf("%s: pending %s/%s, open intents reserve %s/%s", h.Symbol, h.PendingBuys, h.PendingSells, buys, sells)
+		}
+	}
+}
+
+func randomEvent(t *rapid.T, number *uint64) Event {
+	n := rapid.IntRange(1, 6).Draw(t, "intent")
+	o := order(t, rapid.SampledFrom([]string{"buy", "sell"}).Draw(t, "side"), rapid.SampledFrom([]string{"AAPL", "MSFT"}).Draw(t, "symbol"),
+		rapid.SampledFrom([]string{"1", "10", "999999999999"}).Draw(t, "quantity"), "150.25")
+	word := rapid.StringN(0, 20, 60)
+	ruling := Ruling{
+		Effect: rapid.SampledFrom([]policy.Effect{policy.Deny, policy.Allow}).Draw(t, "effect"), PolicySHA256: word.Draw(t, "sha"),
+		Facts: &policy.Facts{PositionKnown: true, Position: decimal("5")},
+	}
+	if ruling.Effect == policy.Deny {
+		ruling.Reasons = []policy.Reason{{Code: "X", Field: word.Draw(t, "field"), Message: word.Draw(t, "message")}}
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	case 0, 1, 2:
+		d := allowed(n, o, rapid.SampledFrom([]Clearance{ClearsSend, ClearsPermission}).Draw(t, "clears"))
+		d.Ruling, d.AgentReason, d.ClientOrderID = ruling, word.Draw(t, "reason"), "c-1"
+		d.Intent = intent(1000 + int(*number))
+		*number++
+		if ruling.Effect == policy.Deny {
+			d.Clears, d.Pending = ClearsNothing, Pending{}
+		}
+		return d
+	case 3:
+		return Decided{
+			Intent: intent(n), Origin: Origin{Agent: "a", Surface: "hook"}, Account: "paper",
+			Input: &Input{Length: 3, SHA256: "x", Head: word.Draw(t, "head")}, Ruling: Ruling{Reasons: ruling.Reasons},
+		}
+	case 4:
+		r := Rejudged{Intent: intent(1000 + n), Origin: Origin{Agent: "a", Surface: "mcp"}, Ruling: ruling}
+		if ruling.Effect == policy.Allow {
+			r.Pending = Pending{NotAfter: t0, Deadline: t0, Instance: "i"}
+		}
+		return r
+	case 5, 6:
+		return Concluded{
+			Intent: intent(1000 + n), Outcome: trade.Outcome(rapid.IntRange(0, 2).Draw(t, "outcome")),
+			Source: rapid.SampledFrom([]Source{FromBroker, FromReport, FromGate, FromPerson}).Draw(t, "source"), Message: word.Draw(t, "m"),
+		}
+	case 7:
+		*number++
+		h := fill(*number, n, o, "1")
+		h.Intent = intent(1000 + n)
+		return h
+	case 8:
+		return Flagged{Intent: intent(n), Flag: ArgumentsChanged, Detail: word.Draw(t, "detail")}
+	}
+	return KillReset{By: word.Draw(t, "by"), Reason: word.Draw(t, "why")}
+}
+
+func FuzzDecode(f *testing.F) {
+	o := order(f, "buy", "AAPL", "10", "150.00")
+	for _, e := range []Event{
+		allowed(1, o, ClearsSend), Rejudged{Intent: intent(1)}, Concluded{Intent: intent(1)}, fill(1, 1, o, "1"), Flagged{Intent: intent(1), Flag: "X"},
+		Asked{intent(1)}, CancelAsked{Intent: intent(1), NotAfter: t0}, CancelEnded{Intent: intent(1)}, KillEngaged{}, KillReset{},
+	} {
+		f.Add(Encode(e))
+	}
+	f.Add([]byte(`{"v":1,"kind":"decided","intent":"","input":{}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, err := Decode(raw)
+		if err != nil {
+			return
+		}
+		again, err := Decode(Encode(e))
+		if err != nil || string(Encode(again)) != string(Encode(e)) {
+			t.Fatalf("%v: %s", err, raw)
+		}
+		s := NewState()
+		s.Apply(t0, e)
+		if _, err := ReadSnapshot(s.AppendSnapshot(nil)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestDecisionObject(t *testing.T) {
+	e := allowed(1, order(t, "buy", "AAPL", "250", "150"), ClearsNothing)
+	e.Ruling = Ruling{
+		PolicySHA256: strings.Repeat("a", 64),
+		Reasons:      []policy.Reason{{Code: "QUANTITY_EXCEEDS_LIMIT", Field: "quantity", Limit: "200", Observed: "250", Message: "quantity 250 exceeds the limit of 200"}},
+	}
+	got := string(e.Decision(t0).AppendJSON(nil))
+	want := `{"verdict":"deny","state":"EXECUTION_BLOCKED","intent_id":"` + string(intent(1)) + `","tool_call_id":"call_1","client_order_id":null,` +
+		`"agent":"local","surface":"mcp","tool":"t","digest":"` + e.Order.Digest().String() + `",` +
+		`"order":{"account":"paper","symbol":"AAPL","side":"buy","quantity":"250","type":"limit","limit_price":"150.00","time_in_force":"day"},` +
+		`"notional":"37500.00","reasons":[{"code":"QUANTITY_EXCEEDS_LIMIT","field":"quantity","limit":"200","observed":"250",` +
+		`"message":"quantity 250 exceeds the limit of 200"}],"policy_sha256":"` + strings.Repeat("a", 64) + `","at":"2026-11-30T14:03:22.123456Z"}`
+	if got != want {
+		t.Fatalf("got\n%s\nwant\n%s", got, want)
+	}
+	faulty := string(Decision{State: Blocked}.AppendJSON(nil))
+	for _, part := range []string{`"order":null`, `"notional":null`, `"digest":null`, `"intent_id":null`, `"policy_sha256":null`, `"verdict":"deny"`} {
+		if !strings.Contains(faulty, part) {
+			t.Errorf("%s lacks %s", faulty, part)
+		}
+	}
+}
