@@ -26,7 +26,7 @@ var arrows = map[string][]string{
 	"journal":       {"store"},
 	"market":        {"trade", "wire"},
 	"gate":          {"trade", "policy", "ledger", "journal", "wire"},
-	"broker/*":      {"trade", "dialect", "market", "gate", "store"},
+	"broker/*":      {"trade", "dialect", "market", "gate", "store", "wire"},
 	"mcp":           {"trade", "policy", "ledger", "dialect", "gate", "wire"},
 	"hook":          {"trade", "policy", "ledger", "dialect", "gate", "wire"},
 	"gatetest":      {"trade", "policy", "ledger", "journal", "market", "gate"},

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sallyport/policy"
 )
 
 // limitName is how constants that bound something are called.
@@ -296,5 +298,84 @@ func TestEveryLimitInTheCodeHasARow(t *testing.T) {
 		for _, f := range checkLimits(p) {
 			t.Error(f)
 		}
+	}
+}
+
+// checkTransitions finds the methods of ledger.State that take an event and have no directive: each is a transition, and
+// says which states it leaves alone.
+func checkTransitions(p *sourcePackage) (found []finding) {
+	if p.path != "ledger" || p.types == nil {
+		return nil
+	}
+	event, ok := p.types.Scope().Lookup("Event").(*types.TypeName)
+	if !ok {
+		return []finding{{p.path, "there is no type Event"}}
+	}
+	iface, ok := event.Type().Underlying().(*types.Interface)
+	if !ok {
+		return []finding{{p.path, "Event is no interface"}}
+	}
+	for _, f := range p.production() {
+		for _, d := range f.ast.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(funcName(fn), "State.") || fn.Name.Name == "Apply" || fn.Doc != nil && directives(fn.Doc) > 0 {
+				continue
+			}
+			for _, param := range fn.Type.Params.List {
+				if t := p.info.Types[param.Type].Type; t != nil && types.Implements(t, iface) {
+					found = append(found, p.at(fn.Pos(), "the transition %s has no //limit: directive", fn.Name.Name))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// TestEveryTransitionHasARow holds the ledger's state machine to the ledger of limits.
+func TestEveryTransitionHasARow(t *testing.T) {
+	for _, p := range module(t) {
+		for _, f := range checkTransitions(p) {
+			t.Error(f)
+		}
+	}
+}
+
+// ruleWithoutRow returns the codes of policy rules that no limit of the package policy names.
+func ruleWithoutRow(codes []string, limits []limitRow) (without []string) {
+	for _, code := range codes {
+		if !slices.ContainsFunc(limits, func(r limitRow) bool { return r.pkg == "policy" && strings.Contains(r.text, code) }) {
+			without = append(without, code)
+		}
+	}
+	return without
+}
+
+// TestEveryPolicyRuleHasARow compares the published table of rules with the ledger: a rule's limit names its code.
+func TestEveryPolicyRuleHasARow(t *testing.T) {
+	var codes []string
+	for _, r := range policy.Rules() {
+		codes = append(codes, string(r.Code))
+	}
+	if len(codes) == 0 {
+		t.Fatal("the policy has no rules")
+	}
+	for _, code := range ruleWithoutRow(codes, scanModule(t).limits) {
+		t.Errorf("no //limit: in policy names the code %s", code)
+	}
+}
+
+func TestRuleOrTransitionWithoutARowIsFound(t *testing.T) {
+	rows := []limitRow{{pkg: "policy", text: "Too much is denied: A_CODE."}, {pkg: "gate", text: "B_CODE."}}
+	if got := ruleWithoutRow([]string{"A_CODE", "B_CODE"}, rows); !slices.Equal(got, []string{"B_CODE"}) {
+		t.Errorf("the rules without a row are %v", got)
+	}
+	const types = "type Event interface{ Kind() string }\ntype Sent struct{}\nfunc (Sent) Kind() string { return \"\" }\ntype State struct{}\n"
+	open := sample(t, "ledger", "sample.go", "package ledger\n\n"+types+"func (s *State) sent(e Sent) {}\n")
+	if found := checkTransitions(open); !contains(found, "the transition sent") {
+		t.Errorf("found %v (%v)", found, open.err)
+	}
+	covered := sample(t, "ledger", "sample.go", "package ledger\n\n"+types+"//limit:ledger-sent Once.\nfunc (s *State) sent(e Sent) {}\nfunc (s *State) other(n int) {}\n")
+	if found := checkTransitions(covered); len(found) > 0 || covered.err != nil {
+		t.Errorf("found %v (%v)", found, covered.err)
 	}
 }

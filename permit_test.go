@@ -83,6 +83,9 @@ func (p *sourcePackage) checkMint() (found []finding) {
 	}
 	for _, name := range p.types.Scope().Names() {
 		o := p.types.Scope().Lookup(name)
+		if o.Type() == nil { // it has errors
+			continue
+		}
 		if v, ok := o.(*types.Var); ok && isPermit(v.Type()) {
 			found = append(found, p.at(o.Pos(), "the variable %s keeps a permit", name))
 		}
