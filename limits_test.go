@@ -129,7 +129,7 @@ func (l *limitsLedger) addAttack(a attackRow) {
 // limitPrefixes is how the ids of a package may begin: with its name, and those of the command with what it is about.
 func limitPrefixes(pkg string) []string {
 	if strings.HasPrefix(pkg, "cmd/") {
-		return []string{"cmd-", "config-", "cli-"}
+		return []string{"cmd-", "config-", "cli-", "check-"}
 	}
 	return []string{path.Base(pkg) + "-"}
 }

@@ -149,8 +149,8 @@ func badState() []sampleCase {
 
 		bad("package comment", "gate", "no file has", "package gate"),
 		bad("function length", "gate", "has 71 lines", long),
-		{rule: "function length", pkg: "gate", want: "has 71 lines", body: long, test: true},
-		bad("file length", "gate", "too many lines", strings.Repeat("// A line.\n", maxFileLines)),
+		bad("file length", "gate", "at most 500 are allowed", strings.Repeat("// A line.\n", maxFileLines)),
+		{rule: "file length", pkg: "gate", want: "at most 700 are allowed", body: strings.Repeat("// A line.\n", maxTestFileLines), test: true},
 	}
 }
 
