@@ -1,0 +1,167 @@
+package paper
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/market"
+	"sallyport/trade"
+)
+
+// crashDir is set in the processes that these tests start: the directory of the venue that they trade on.
+const crashDir = "PAPER_TEST_DIR"
+
+// crashOrder is the order number i of the process that is killed, some of which fill, rest or are rejected.
+func crashOrder(t testing.TB, i int) gate.Cleared {
+	side := "buy"
+	if i%3 == 2 {
+		side = "sell"
+	}
+	limit := []string{"150", "140", "149.90", "151"}[i%4]
+	return gate.Cleared{
+		Order: parsed(t, side, "AAPL", fmt.Sprint(1+i%5), limit), ID: trade.BrokerOrderID(fmt.Sprintf("sp-%d", i)),
+		NotAfter: time.Now().Add(time.Hour),
+	}
+}
+
+// TestTradeUntilKilled is the program of the processes below; run by itself it does nothing. It prints each answer once
+// it has it.
+func TestTradeUntilKilled(t *testing.T) {
+	dir := os.Getenv(crashDir)
+	if dir == "" {
+		t.Skip("it is a program for the other tests")
+	}
+	b, err := Open(context.Background(), Config{Path: filepath.Join(dir, "paper.db"), Quotes: &market.File{Path: filepath.Join(dir, "quotes.jsonl")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 400 {
+		r, err := b.submit(context.Background(), crashOrder(t, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("answer %d %s\n", i, line(r))
+	}
+	fmt.Println("answer done")
+}
+
+// trader is such a process.
+type trader struct {
+	cmd *exec.Cmd
+	out *bufio.Scanner
+}
+
+func startTrader(t *testing.T, dir string) *trader {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestTradeUntilKilled$", "-test.v")
+	cmd.Env = append(os.Environ(), crashDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // an error says that it has ended
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait() // its error is that we killed it
+	})
+	return &trader{cmd, bufio.NewScanner(out)}
+}
+
+// next returns the next answer; false at the end.
+func (tr *trader) next() (string, bool) {
+	for tr.out.Scan() {
+		if answer, ok := strings.CutPrefix(tr.out.Text(), "answer "); ok {
+			return answer, answer != "done"
+		}
+	}
+	return "", false
+}
+
+func TestKilledProcessLeavesWholeOrders(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "quotes.jsonl"), market.Sample(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{} // the first answer by number, over all processes
+	for round, n := range []int{1, 2, 3, 5, 8, 13} {
+		tr := startTrader(t, dir)
+		for range n + 10*round { // earlier orders are answered from the ledger
+			answer, ok := tr.next()
+			if !ok {
+				t.Fatal("the process ended by itself")
+			}
+			check(t, known, answer)
+		}
+		if err := tr.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for answer, ok := tr.next(); ok; answer, ok = tr.next() { // what it had printed before it died counts
+			check(t, known, answer)
+		}
+		b, err := Open(context.Background(), Config{Path: filepath.Join(dir, "paper.db")})
+		if err != nil {
+			t.Fatalf("after kill %d: %v", round, err)
+		}
+		audit(t, b)
+		for number, first := range known {
+			r, err := b.Lookup(context.Background(), trade.BrokerOrderID("sp-"+number), time.Now().Add(time.Hour))
+			if err != nil || line(r) != first {
+				t.Fatalf("after kill %d, order %s is %q, %v; the process had %q", round, number, line(r), err, first)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(known) < 50 {
+		t.Fatalf("only %d answers were seen", len(known))
+	}
+}
+
+func check(t *testing.T, known map[string]string, answer string) {
+	t.Helper()
+	number, receipt, _ := strings.Cut(answer, " ")
+	if was, ok := known[number]; ok && was != receipt {
+		t.Fatalf("order %s was answered %q, now %q", number, was, receipt)
+	}
+	known[number] = receipt
+}
+
+func TestProcessesThatSendTheSameIDsGetTheSameAnswers(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "quotes.jsonl"), market.Sample(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	traders := []*trader{startTrader(t, dir), startTrader(t, dir), startTrader(t, dir)}
+	known := map[string]string{}
+	for i := range 60 {
+		for _, tr := range traders {
+			answer, ok := tr.next()
+			if !ok {
+				t.Fatalf("a process ended after %d answers", i)
+			}
+			check(t, known, answer)
+		}
+	}
+	b, err := Open(context.Background(), Config{Path: filepath.Join(dir, "paper.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if len(known) != 60 {
+		t.Errorf("%d numbers were answered", len(known))
+	}
+}

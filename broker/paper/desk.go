@@ -1,0 +1,259 @@
+package paper
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/market"
+	"sallyport/store"
+	"sallyport/trade"
+)
+
+// desk is the venue at work inside one transaction, at one time: what it changes in the account is written by flush.
+type desk struct {
+	tx   *store.Tx
+	now  time.Time
+	acct account
+	read account // as it was
+}
+
+// sit begins the work of one transaction. The clock is read here, once the lock is held.
+func (b *Broker) sit(tx *store.Tx) (*desk, error) {
+	d := &desk{tx: tx, now: b.now().UTC().Truncate(time.Microsecond)}
+	var cash, reserved string
+	err := tx.QueryRow(`SELECT cash, reserved, working FROM paper_account`).Scan(&cash, &reserved, &d.acct.working)
+	if err != nil {
+		return nil, fmt.Errorf("the account cannot be read: %w", err)
+	}
+	if d.acct.cash, err = decimal("cash", cash); err != nil {
+		return nil, err
+	}
+	if d.acct.reserved, err = decimal("reserved cash", reserved); err != nil {
+		return nil, err
+	}
+	d.acct.positions = map[trade.Symbol]position{}
+	d.read = d.acct
+	d.read.positions = map[trade.Symbol]position{}
+	return d, nil
+}
+
+// decimal reads one that the venue itself stored.
+func decimal(what, text string) (trade.Decimal, error) {
+	v, ok := trade.ParseSum(text)
+	if !ok {
+		return v, fmt.Errorf("the stored %s %q is not a decimal", what, trade.Printable(text, 64))
+	}
+	return v, nil
+}
+
+// look makes sure that the position in a symbol is in the account.
+func (d *desk) look(s trade.Symbol) error {
+	if _, ok := d.acct.positions[s]; ok {
+		return nil
+	}
+	var quantity, selling string
+	var p position
+	err := d.tx.QueryRow(`SELECT quantity, selling, working FROM paper_positions WHERE symbol = ?`, s.String()).
+		Scan(&quantity, &selling, &p.working)
+	if errors.Is(err, sql.ErrNoRows) {
+		d.acct.positions[s], d.read.positions[s] = p, p
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if p.quantity, err = decimal("position", quantity); err != nil {
+		return err
+	}
+	if p.selling, err = decimal("working sells", selling); err != nil {
+		return err
+	}
+	d.acct.positions[s], d.read.positions[s] = p, p
+	return nil
+}
+
+// flush writes what changed in the account.
+func (d *desk) flush() error {
+	for _, s := range slices.SortedFunc(maps.Keys(d.acct.positions), bySymbol) {
+		p := d.acct.positions[s]
+		if p == d.read.positions[s] {
+			continue
+		}
+		var err error
+		if p.quantity.Sign() == 0 && p.working == 0 {
+			_, err = d.tx.Exec(`DELETE FROM paper_positions WHERE symbol = ?`, s.String())
+		} else {
+			_, err = d.tx.Exec(`INSERT INTO paper_positions (symbol, quantity, selling, working) VALUES (?1, ?2, ?3, ?4)
+				ON CONFLICT (symbol) DO UPDATE SET quantity = ?2, selling = ?3, working = ?4`,
+				s.String(), p.quantity.String(), p.selling.String(), p.working)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d.acct.cash == d.read.cash && d.acct.reserved == d.read.reserved && d.acct.working == d.read.working {
+		return nil
+	}
+	_, err := d.tx.Exec(`UPDATE paper_account SET cash = ?, reserved = ?, working = ?`,
+		d.acct.cash.String(), d.acct.reserved.String(), d.acct.working)
+	return err
+}
+
+func bySymbol(a, b trade.Symbol) int { return strings.Compare(a.String(), b.String()) }
+
+// sweep expires what is due, then fills what the quotes reach, oldest order first within a symbol.
+func (d *desk) sweep(book *market.Book) error {
+	if d.acct.working == 0 {
+		return nil
+	}
+	due, err := d.orders(`status = 'working' AND expires_at <= ? ORDER BY expires_at, id`, stamp(d.now))
+	if err != nil {
+		return err
+	}
+	for _, o := range due {
+		if err := d.expire(o); err != nil {
+			return err
+		}
+	}
+	if book.Len() == 0 || d.acct.working == 0 {
+		return nil
+	}
+	symbols, err := d.symbols()
+	if err != nil {
+		return err
+	}
+	for _, s := range symbols {
+		if err := d.sweepSymbol(s, book); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *desk) sweepSymbol(s trade.Symbol, book *market.Book) error {
+	q, ok := book.Quote(s)
+	if !ok {
+		return nil
+	}
+	reached, err := d.orders(`status = 'working' AND symbol = ?1 AND side = 'buy' AND price_key >= ?2
+		OR status = 'working' AND symbol = ?1 AND side = 'sell' AND price_key <= ?3 ORDER BY id`,
+		s.String(), priceKey(q.Ask), priceKey(q.Bid))
+	if err != nil {
+		return err
+	}
+	for _, o := range reached {
+		if price, ok := match(o.order, q); ok {
+			if err := d.fill(o, price); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// symbols returns those that have working orders.
+func (d *desk) symbols() (all []trade.Symbol, err error) {
+	rows, err := d.tx.Query(`SELECT symbol FROM paper_positions WHERE working > 0 ORDER BY symbol`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		s, ok := trade.ParseSymbol(text)
+		if !ok {
+			return nil, fmt.Errorf("the stored symbol %q is none", trade.Printable(text, 64))
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+// resting is a working order as stored.
+type resting struct {
+	order
+	expires string
+}
+
+func (d *desk) orders(where string, args ...any) (all []resting, err error) {
+	rows, err := d.tx.Query(`SELECT id, symbol, side, quantity, limit_price, expires_at FROM paper_ledger WHERE `+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var o resting
+		var symbol, side, quantity, limit string
+		if err := rows.Scan(&o.number, &symbol, &side, &quantity, &limit, &o.expires); err != nil {
+			return nil, err
+		}
+		if o.order, err = readOrder(o.number, symbol, side, quantity, limit); err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, rows.Err()
+}
+
+func readOrder(number int64, symbol, side, quantity, limit string) (order, error) {
+	o := order{number: number}
+	var okSymbol, okSide, okQuantity, okLimit bool
+	o.symbol, okSymbol = trade.ParseSymbol(symbol)
+	o.side, okSide = trade.ParseSide(side)
+	o.quantity, okQuantity = trade.ParseDecimal(quantity)
+	o.limit, okLimit = trade.ParseDecimal(limit)
+	if !okSymbol || !okSide || !okQuantity || !okLimit {
+		return order{}, fmt.Errorf("the stored order paper-%d is damaged", number)
+	}
+	return o, nil
+}
+
+func (d *desk) fill(o resting, price trade.Decimal) error {
+	if err := d.look(o.symbol); err != nil {
+		return err
+	}
+	d.acct.fill(o.order, price)
+	return d.end(o, gate.VenueFill, "filled", price.String(), stamp(d.now))
+}
+
+func (d *desk) cancel(o resting) error {
+	if err := d.look(o.symbol); err != nil {
+		return err
+	}
+	d.acct.release(o.order)
+	return d.end(o, gate.VenueCancelled, "cancelled", nil, stamp(d.now))
+}
+
+// expire ends an order at the time at which it ended by the rules, even if that is seen only now.
+func (d *desk) expire(o resting) error {
+	if err := d.look(o.symbol); err != nil {
+		return err
+	}
+	d.acct.release(o.order)
+	return d.end(o, gate.VenueExpired, "expired", nil, o.expires)
+}
+
+// end closes an order's row and writes its event. price is nil for what is no fill.
+func (d *desk) end(o resting, kind gate.VenueEventKind, status string, price any, at string) error {
+	filled := "0"
+	if kind == gate.VenueFill {
+		filled = o.quantity.String()
+	}
+	_, err := d.tx.Exec(`UPDATE paper_ledger SET status = ?2, filled_quantity = ?3, filled_price = ?4, closed_at = ?5
+		WHERE id = ?1 AND status = 'working'`, o.number, status, filled, price, at)
+	if err != nil {
+		return err
+	}
+	_, err = d.tx.Exec(`INSERT INTO paper_events (kind, order_id, quantity, price, at) VALUES (?, ?, ?, ?, ?)`,
+		kind.String(), o.number, o.quantity.String(), price, at)
+	return err
+}

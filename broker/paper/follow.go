@@ -1,0 +1,148 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/store"
+	"sallyport/trade"
+)
+
+// Cancel ends the working order that the permit names. Accepted means that no further fill can come: it is also the
+// answer for an order that was cancelled before or has expired.
+func (b *Broker) Cancel(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
+	c, err := p.Use(gate.CancelOrder, b.now())
+	if err != nil {
+		return gate.Receipt{}, notSent(err)
+	}
+	return b.cancel(ctx, c)
+}
+
+func (b *Broker) cancel(ctx context.Context, c gate.Cleared) (gate.Receipt, error) {
+	return b.once(ctx, c, func(d *desk) (gate.Receipt, error) {
+		if err := d.sweep(nil); err != nil { // only what is due: a cancel is not an order that could meet a price
+			return gate.Receipt{}, err
+		}
+		first, digest, err := d.find(c.ID)
+		if err != nil {
+			return gate.Receipt{}, err
+		}
+		if first.Outcome != trade.Accepted || !c.Order.IsZero() && digest != c.Order.Digest().String() {
+			return rejected(OrderNotFound, fmt.Sprintf("no such order has the id %s", c.ID)), nil
+		}
+		working, err := d.orders(`client_order_id = ? AND status = 'working'`, string(c.ID))
+		if err != nil {
+			return gate.Receipt{}, err
+		}
+		for _, o := range working {
+			if err := d.cancel(o); err != nil {
+				return gate.Receipt{}, err
+			}
+		}
+		var status string
+		if err := d.tx.QueryRow(`SELECT status FROM paper_ledger WHERE client_order_id = ?`, string(c.ID)).Scan(&status); err != nil {
+			return gate.Receipt{}, err
+		}
+		if status == "filled" {
+			return gate.Receipt{Outcome: trade.Rejected, OrderID: first.OrderID, Code: string(OrderFilled), Message: "the order is filled"}, nil
+		}
+		return gate.Receipt{Outcome: trade.Accepted, OrderID: first.OrderID, Message: "the order is " + status}, nil
+	})
+}
+
+// Lookup says what became of an id, as its first receipt said it. It takes the venue's lock, so that it sees a commit in
+// progress. An id that is not there after notAfter is rejected as NEVER_RECEIVED, and that answer is stored: whatever
+// the clocks do, no order of that id is taken later.
+func (b *Broker) Lookup(ctx context.Context, id trade.BrokerOrderID, notAfter time.Time) (gate.Receipt, error) {
+	var r gate.Receipt
+	_, possible := trade.ParseClientOrderID(string(id))
+	err := store.Immediate(ctx, b.db, func(tx *store.Tx) error {
+		d, err := b.sit(tx)
+		if err != nil {
+			return err
+		}
+		if r, _, err = d.find(id); err != nil || r.Outcome != trade.Unknown || !d.now.After(notAfter) {
+			return err
+		}
+		why := "no order of this id arrived in time"
+		if !possible { // no order of that id is ever taken: there is nothing to store
+			r = rejected(NeverReceived, why)
+			return nil
+		}
+		r, err = d.refuse(id, nil, NeverReceived, why)
+		return err
+	})
+	if err != nil {
+		return gate.Receipt{}, wrap(err)
+	}
+	return r, nil
+}
+
+// Events returns fills, cancels and expiries after the event of that number, at most 500.
+func (b *Broker) Events(ctx context.Context, after uint64) (page []gate.VenueEvent, err error) {
+	if after >= math.MaxInt64 {
+		return nil, nil
+	}
+	rows, err := b.db.QueryContext(ctx, `SELECT e.number, e.kind, l.client_order_id, l.symbol, l.side, e.quantity, coalesce(e.price, '0'), e.at
+		FROM paper_events e JOIN paper_ledger l ON l.id = e.order_id WHERE e.number > ? ORDER BY e.number LIMIT ?`, int64(after), maxEvents)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var e gate.VenueEvent
+		var kind, symbol, side, quantity, price, at string
+		if err := rows.Scan(&e.Number, &kind, &e.ID, &symbol, &side, &quantity, &price, &at); err != nil {
+			return nil, wrap(err)
+		}
+		o, err := readOrder(int64(e.Number), symbol, side, quantity, price)
+		if err != nil {
+			return nil, wrap(err)
+		}
+		if e.At, err = time.Parse(time.RFC3339, at); err != nil {
+			return nil, wrap(err)
+		}
+		for k := gate.VenueFill; k <= gate.VenueExpired; k++ {
+			if k.String() == kind {
+				e.Kind = k
+			}
+		}
+		e.Symbol, e.Side, e.Quantity, e.Price = o.symbol, o.side, o.quantity, o.limit
+		page = append(page, e)
+	}
+	return page, wrap(rows.Err())
+}
+
+// Holdings returns cash and positions, both of the same moment. Cash is not reduced by what working buys reserve.
+func (b *Broker) Holdings(ctx context.Context) (h gate.Holdings, err error) {
+	rows, err := b.db.QueryContext(ctx, `SELECT '' AS symbol, cash FROM paper_account
+		UNION ALL SELECT symbol, quantity FROM paper_positions WHERE quantity <> '0' ORDER BY symbol`)
+	if err != nil {
+		return h, wrap(err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var symbol, text string
+		if err := rows.Scan(&symbol, &text); err != nil {
+			return gate.Holdings{}, wrap(err)
+		}
+		amount, err := decimal("holding", text)
+		if err != nil {
+			return gate.Holdings{}, wrap(err)
+		}
+		if symbol == "" {
+			h.Cash = amount
+			continue
+		}
+		s, ok := trade.ParseSymbol(symbol)
+		if !ok {
+			return gate.Holdings{}, fmt.Errorf("paper: the stored symbol %q is none", trade.Printable(symbol, 64))
+		}
+		h.Positions = append(h.Positions, gate.Holding{Symbol: s, Quantity: amount})
+	}
+	return h, wrap(rows.Err())
+}

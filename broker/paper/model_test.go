@@ -1,0 +1,197 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"sallyport/trade"
+
+	"pgregory.net/rapid"
+)
+
+// audit recomputes the venue from its events and rows and compares: cash and positions are the fold of the fills,
+// what is reserved is the sum over the working orders, nothing is below zero, and events and rows agree.
+func audit(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, b *Broker,
+) {
+	t.Helper()
+	ctx := context.Background()
+	var opening, reservedText string
+	var working, eventsOfNone int64
+	err := b.db.QueryRow(`SELECT opening, reserved, working, (SELECT count(*) FROM paper_ledger l WHERE (l.status = 'working') =
+		EXISTS (SELECT 1 FROM paper_events e WHERE e.order_id = l.id)) FROM paper_account`).Scan(&opening, &reservedText, &working, &eventsOfNone)
+	if err != nil || eventsOfNone != 0 {
+		t.Fatalf("%d orders whose status and events disagree, %v", eventsOfNone, err)
+	}
+	cash, _ := trade.ParseSum(opening)
+	held := map[trade.Symbol]trade.Decimal{}
+	last := uint64(0)
+	for {
+		page, err := b.Events(ctx, last)
+		if err != nil {
+			t.Fatalf("events: %v", err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			if e.Number != last+1 {
+				t.Fatalf("event %d follows %d", e.Number, last)
+			}
+			last = e.Number
+			amount := e.Quantity.Mul(e.Price)
+			switch {
+			case e.Kind.String() != "fill":
+			case e.Side == trade.Buy:
+				cash, held[e.Symbol] = cash.Sub(amount), held[e.Symbol].Add(e.Quantity)
+			default:
+				cash, held[e.Symbol] = cash.Add(amount), held[e.Symbol].Sub(e.Quantity)
+			}
+			if cash.Sign() < 0 || held[e.Symbol].Sign() < 0 {
+				t.Fatalf("after event %d: cash %v, %v of %v", e.Number, cash, held[e.Symbol], e.Symbol)
+			}
+		}
+	}
+	rows, err := b.Rows(ctx, 0, 1<<20)
+	if err != nil {
+		t.Fatalf("rows: %v", err)
+	}
+	var reserved trade.Decimal
+	var count int64
+	selling := map[trade.Symbol]trade.Decimal{}
+	ids := map[trade.BrokerOrderID]bool{}
+	for _, r := range rows {
+		if ids[r.ID] {
+			t.Fatalf("two rows have the id %s", r.ID)
+		}
+		ids[r.ID] = true
+		if r.Status == Filled && (r.Filled.Cmp(r.Quantity) != 0 || r.Side == trade.Buy && r.FilledPrice.Cmp(r.LimitPrice) > 0 || r.Side == trade.Sell && r.FilledPrice.Cmp(r.LimitPrice) < 0) {
+			t.Fatalf("filled outside its terms: %+v", r)
+		}
+		if r.Status != Working {
+			continue
+		}
+		count++
+		if r.Side == trade.Buy {
+			reserved = reserved.Add(r.Quantity.Mul(r.LimitPrice))
+		} else {
+			selling[r.Symbol] = selling[r.Symbol].Add(r.Quantity)
+		}
+	}
+	h, err := b.Holdings(ctx)
+	if err != nil {
+		t.Fatalf("holdings: %v", err)
+	}
+	if h.Cash.Cmp(cash) != 0 || reservedText != reserved.String() || working != count || cash.Cmp(reserved) < 0 {
+		t.Fatalf("cash %v, reserved %s, %d working; the fold has %v, %v, %d", h.Cash, reservedText, working, cash, reserved, count)
+	}
+	for _, p := range h.Positions {
+		if p.Quantity.Sign() <= 0 || p.Quantity.Cmp(held[p.Symbol]) != 0 {
+			t.Fatalf("%v of %v; the fold has %v", p.Quantity, p.Symbol, held[p.Symbol])
+		}
+		delete(held, p.Symbol)
+	}
+	for s, q := range held {
+		if q.Sign() != 0 {
+			t.Fatalf("%v of %v is missing", q, s)
+		}
+	}
+	auditPositions(t, b, selling)
+}
+
+// auditPositions checks that no position is smaller than its working sells, and that those are what is stored.
+func auditPositions(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, b *Broker, selling map[trade.Symbol]trade.Decimal,
+) {
+	t.Helper()
+	rows, err := b.db.Query(`SELECT symbol, quantity, selling,
+		working - (SELECT count(*) FROM paper_ledger l WHERE l.symbol = p.symbol AND status = 'working') FROM paper_positions p`)
+	if err != nil {
+		t.Fatalf("positions: %v", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var symbol, quantity, sells string
+		var excess int64
+		if err := rows.Scan(&symbol, &quantity, &sells, &excess); err != nil {
+			t.Fatalf("positions: %v", err)
+		}
+		q, _ := trade.ParseSum(quantity)
+		s := selling[sym(t, symbol)]
+		if sells != s.String() || q.Cmp(s) < 0 || excess != 0 {
+			t.Fatalf("%s: %s held, %s selling, the rows have %v; %d working too many", symbol, quantity, sells, s, excess)
+		}
+		delete(selling, sym(t, symbol))
+	}
+	if err := rows.Err(); err != nil || len(selling) != 0 {
+		t.Fatalf("working sells without a position: %v, %v", selling, err)
+	}
+}
+
+// TestRandomDaysKeepTheBooks runs random orders, quotes, cancels, lookups, days and openings, and after each of them
+// recomputes the books. Every id must keep its first answer.
+func TestRandomDaysKeepTheBooks(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		v := newVenue(t, "1000")
+		defer v.Close()
+		first := map[string]string{}
+		sent := []string{}
+		side := rapid.SampledFrom([]string{"buy", "buy", "sell"})
+		symbol := rapid.SampledFrom([]string{"AAPL", "MSFT"})
+		price := rapid.SampledFrom([]string{"1", "9.5", "10", "10.000000001", "10.5", "200"})
+		terms := map[string][4]string{}
+		submit := func(id string) {
+			o := terms[id]
+			got := v.send(id, o[0], o[1], o[2], o[3])
+			if was, ok := first[id]; ok && was != got {
+				rt.Fatalf("%s was answered %q, now %q", id, was, got)
+			}
+			first[id] = got
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"order": func(rt *rapid.T) {
+				id := fmt.Sprint(len(sent))
+				sent = append(sent, id)
+				terms[id] = [4]string{side.Draw(rt, "side"), symbol.Draw(rt, "symbol"), fmt.Sprint(rapid.IntRange(1, 40).Draw(rt, "quantity")), price.Draw(rt, "limit")}
+				submit(id)
+			},
+			"again": func(rt *rapid.T) {
+				if len(sent) > 0 {
+					submit(rapid.SampledFrom(sent).Draw(rt, "id"))
+				}
+			},
+			"cancel": func(rt *rapid.T) {
+				if len(sent) == 0 {
+					return
+				}
+				o := terms[rapid.SampledFrom(sent).Draw(rt, "id")]
+				id := rapid.SampledFrom(sent).Draw(rt, "id")
+				if _, err := v.cancel(context.Background(), v.cleared(id, o[0], o[1], o[2], o[3])); err != nil {
+					rt.Fatalf("cancel: %v", err)
+				}
+			},
+			"lookup": func(rt *rapid.T) {
+				if len(sent) == 0 {
+					return
+				}
+				id := rapid.SampledFrom(sent).Draw(rt, "id")
+				r, err := v.Lookup(context.Background(), trade.BrokerOrderID("sp-"+id), v.clock().Add(-1))
+				if err != nil || line(r) != first[id] {
+					rt.Fatalf("lookup of %s: %v, %v; was answered %q", id, line(r), err, first[id])
+				}
+			},
+			"quote": func(rt *rapid.T) { v.quote(symbol.Draw(rt, "symbol"), price.Draw(rt, "bid"), price.Draw(rt, "ask")) },
+			"wait": func(rt *rapid.T) {
+				v.set(v.clock().Add(time.Duration(rapid.IntRange(0, 30).Draw(rt, "hours")) * time.Hour))
+			},
+			"reopen": func(rt *rapid.T) { v.reopen() },
+			"":       func(rt *rapid.T) { audit(rt, v.Broker) },
+		})
+	})
+}
