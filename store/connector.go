@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"modernc.org/sqlite"
 )
@@ -26,6 +27,13 @@ type connector struct {
 	path  string
 	appID int64 // zero for a database that is being made
 	want  settings
+	files [2]sideFile // the write-ahead log and its index
+}
+
+// sideFile is a file that SQLite keeps beside the database for as long as a connection is open.
+type sideFile struct {
+	path string
+	id   atomic.Pointer[identity] // as the latest connection found it
 }
 
 // settings are what is read back from a connection.
@@ -39,7 +47,7 @@ type settings struct {
 
 // newConnector prepares the connections to cfg.Path. A fresh file is still to be switched to a write-ahead log; an
 // existing one keeps its mode until it has proved to be ours.
-func newConnector(cfg Config, fresh bool) (driver.Connector, error) {
+func newConnector(cfg Config, fresh bool) (*connector, error) {
 	q := url.Values{}
 	q.Set("mode", "rw") // never create: a missing database is an error
 	q.Set("_txlock", "immediate")
@@ -63,6 +71,7 @@ func newConnector(cfg Config, fresh bool) (driver.Connector, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	made.Connector = c
+	made.files[0].path, made.files[1].path = cfg.Path+"-wal", cfg.Path+"-shm"
 	return made, nil
 }
 
@@ -75,6 +84,11 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := c.check(conn); err != nil {
 		conn.Close()
 		return nil, err
+	}
+	for i := range c.files {
+		if id, err := identify(c.files[i].path); err == nil {
+			c.files[i].id.Store(&id)
+		}
 	}
 	return conn, nil
 }

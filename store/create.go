@@ -93,7 +93,7 @@ func build(ctx context.Context, cfg Config, first func(*Tx) error) error {
 			return err
 		}
 		return first(tx)
-	})
+	}, func() error { return nil })
 	if err := errors.Join(err, db.DB.Close()); err != nil {
 		return explain(cfg.Path, err)
 	}

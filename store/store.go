@@ -50,6 +50,7 @@ type DB struct {
 	path string
 	busy time.Duration
 	file identity      // of the database file when it was opened
+	side *connector    // knows the files beside it
 	turn chan struct{} // holds one token: who has it may enter the turnstile
 	gate *Turnstile
 }
@@ -91,7 +92,7 @@ func openAt(cfg Config, id identity, fresh bool) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		DB: sql.OpenDB(c), path: cfg.Path, busy: cfg.Busy, file: id,
+		DB: sql.OpenDB(c), path: cfg.Path, busy: cfg.Busy, file: id, side: c,
 		turn: make(chan struct{}, 1), gate: NewTurnstile(cfg.Path),
 	}
 	db.turn <- struct{}{}
@@ -108,15 +109,30 @@ func (db *DB) Path() string { return db.path }
 // its own. Immediate uses the same one.
 func (db *DB) Turnstile() *Turnstile { return db.gate }
 
-// Moved returns an error if the file at the path is no longer the one that is open: what is written from then on is
-// lost when the process ends, so it must not count as durable.
+// Moved returns an error if the database file or its write-ahead log is no longer the one that is open: what is written
+// then is lost when the process ends, so it must not count as durable. It is to be called after BEGIN and after COMMIT,
+// while the connection is held: with the last connection the log goes in good order.
 func (db *DB) Moved() error {
-	id, err := identify(db.path)
+	if err := same(db.path, db.file); err != nil {
+		return err
+	}
+	for i := range db.side.files {
+		if f := &db.side.files[i]; f.id.Load() != nil {
+			if err := same(f.path, *f.id.Load()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func same(path string, as identity) error {
+	id, err := identify(path)
 	if err != nil {
 		return fmt.Errorf("store: the database was removed while it was open: %w", err)
 	}
-	if !id.same(db.file) {
-		return fmt.Errorf("store: %s was replaced while it was open", db.path)
+	if !id.same(as) {
+		return fmt.Errorf("store: %s was replaced while it was open", path)
 	}
 	return nil
 }

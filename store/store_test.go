@@ -594,6 +594,21 @@ func TestImmediateFailsWhenTheDatabaseWasRemovedOrReplaced(t *testing.T) {
 	}
 }
 
+func TestImmediateFailsWhenASideFileWasRemoved(t *testing.T) {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		db := open(t, config(t))
+		if err := Immediate(t.Context(), db, insert("x")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(db.Path() + suffix); err != nil {
+			t.Fatal(err)
+		}
+		if err := Immediate(t.Context(), db, insert("z")); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s: error %v", suffix, err)
+		}
+	}
+}
+
 func TestTurnstilePassesOnATurnThatComesTooLate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	a, b, c := NewTurnstile(path), NewTurnstile(path), NewTurnstile(path)

@@ -51,16 +51,16 @@ func Immediate(ctx context.Context, db *DB, fn func(*Tx) error) error {
 		return err
 	}
 	defer db.gate.Leave()
-	if err := db.Moved(); err != nil {
-		return err
-	}
-	if err := db.transact(ctx, fn); err != nil {
-		return err
-	}
-	return db.Moved()
+	return db.transact(ctx, func(tx *Tx) error {
+		if err := db.Moved(); err != nil {
+			return err
+		}
+		return fn(tx)
+	}, db.Moved)
 }
 
-func (db *DB) transact(ctx context.Context, fn func(*Tx) error) (err error) {
+// transact runs fn between BEGIN and COMMIT, and then after, whose error says that the commit does not count.
+func (db *DB) transact(ctx context.Context, fn func(*Tx) error, after func() error) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (db *DB) transact(ctx context.Context, fn func(*Tx) error) (err error) {
 		return fmt.Errorf("store: the commit failed: %w", err)
 	}
 	committed = true
-	return nil
+	return after()
 }
 
 // rollback ends a transaction. A connection on which that cannot be done is thrown away, which ends it too. SQLite has
