@@ -177,5 +177,5 @@ func (d *Dialect) explain(name, shown string) string {
 		}
 		names[i] = f.Name
 	}
-	return fmt.Sprintf("\"%s\" is not a field of this tool; its fields are %s", shown, strings.Join(names, ", "))
+	return fmt.Sprintf("\"%s\" is not a field of this tool; its fields are %s%s", shown, strings.Join(names, ", "), trade.Foreign(name))
 }

@@ -29,6 +29,7 @@ const (
 	ClockBehind        trade.Code = "CLOCK_BEHIND"
 	PermissionSpent    trade.Code = "PERMISSION_SPENT"
 	OriginTooLong      trade.Code = "ORIGIN_TOO_LONG"
+	CallNotJudged      trade.Code = "CALL_NOT_JUDGED"
 )
 
 // Codes returns the published table of policy codes: those of the rules in the order of the rules, then the others.
@@ -60,5 +61,6 @@ func SystemCodes() []trade.CodeRow {
 		{Code: ClockBehind, Meaning: "The clock is more than 5 seconds behind the newest record, so that no time can be trusted.", Repair: "The operator sets the clock right."},
 		{Code: PermissionSpent, Meaning: "The permission for this call is already used or settled; one permission is good for one execution.", Repair: "Make a new call, with a new client order id if it had one."},
 		{Code: OriginTooLong, Meaning: "The tool name, session, harness or tool-call id is over 256 bytes.", Repair: "Send a shorter one."},
+		{Code: CallNotJudged, Meaning: "A guarded tool ran, as its post-call report shows, and no hook had asked before.", Repair: "The operator checks that the hook is armed; `sallyport doctor` shows whether it is."},
 	}
 }

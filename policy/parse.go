@@ -95,7 +95,7 @@ func (c *config) object(v wire.Value) {
 		}
 		first[m.Name] = m
 		if right, known := spelling(m.Name); !known {
-			c.problem(m.Offset, key, "%s is not a key of a policy%s", quoted(m.Name), right)
+			c.problem(m.Offset, key, "%s is not a key of a policy%s%s", quoted(m.Name), right, trade.Foreign(m.Name))
 		}
 	}
 	for _, key := range keys() {
@@ -143,7 +143,7 @@ func (c *config) decimal(key string, v wire.Value) trade.Decimal {
 	case wire.String:
 		d, ok := trade.ParseDecimal(v.Text)
 		if !ok {
-			c.problem(v.Offset, key, "%s is %s; a bound is %s", key, quoted(v.Text), plain)
+			c.problem(v.Offset, key, "%s is %s; a bound is %s%s", key, quoted(v.Text), plain, trade.Foreign(v.Text))
 		}
 		return d
 	case wire.Number:
@@ -163,7 +163,7 @@ func (c *config) decimal(key string, v wire.Value) trade.Decimal {
 // list reads an allowlist: at least one entry, each known, none twice after folding.
 func list[T comparable](c *config, key string, v wire.Value, what string, parse func(string) (T, bool)) []T {
 	if v.Kind != wire.Array {
-		c.problem(v.Offset, key, "%s is %s; a list of text is asked", key, v.Kind)
+		c.problem(v.Offset, key, "%s is %s; a list is asked", key, v.Kind)
 		return nil
 	}
 	if len(v.Elems) == 0 {
@@ -179,7 +179,7 @@ func list[T comparable](c *config, key string, v wire.Value, what string, parse 
 		entry, ok := parse(e.Text)
 		switch {
 		case !ok:
-			c.problem(e.Offset, key, "%s holds %s, which is not %s", key, quoted(e.Text), what)
+			c.problem(e.Offset, key, "%s holds %s, which is not %s%s", key, quoted(e.Text), what, trade.Foreign(e.Text))
 		case seen[entry]:
 			c.problem(e.Offset, key, "%s holds %s twice; case does not count", key, quoted(e.Text))
 		default:

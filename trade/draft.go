@@ -73,18 +73,8 @@ type parser struct{ faults []Fault }
 func (p *parser) fault(t Text, c Code, what string) {
 	seen := Printable(t.Value, 64)
 	p.faults = append(p.faults, Fault{
-		Code: c, Field: t.Name, Observed: seen, Message: fmt.Sprintf("%s \"%s\" %s%s", t.Name, seen, what, foreign(t.Value)),
+		Code: c, Field: t.Name, Observed: seen, Message: fmt.Sprintf("%s \"%s\" %s%s", t.Name, seen, what, Foreign(t.Value)),
 	})
-}
-
-// foreign names the first character that is not ASCII, since a look-alike letter cannot be seen.
-func foreign(s string) string {
-	for _, r := range s {
-		if r > 0x7f {
-			return fmt.Sprintf("; U+%04X in it is not ASCII", r)
-		}
-	}
-	return ""
 }
 
 // required reports whether there is a value to parse, and faults its absence.

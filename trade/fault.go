@@ -97,6 +97,17 @@ func Printable(s string, max int) string {
 	return b.String()
 }
 
+// Foreign returns the end of a sentence about text from outside that names its first character beyond ASCII, since a
+// look-alike letter cannot be seen; empty for text that is ASCII.
+func Foreign(s string) string {
+	for _, r := range s {
+		if r > 0x7f {
+			return fmt.Sprintf("; U+%04X in it is not ASCII", r)
+		}
+	}
+	return ""
+}
+
 func escape(r rune, size int, first byte) string {
 	switch {
 	case r == utf8.RuneError && size <= 1:

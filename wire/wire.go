@@ -84,21 +84,27 @@ func Read(raw []byte, lim Limits) (Value, error) {
 	r := reader{d: d, text: string(raw)}
 	v, err := r.value(lim.Depth)
 	if err == nil {
-		err = end(d)
+		err = r.end()
 	}
 	if err != nil {
-		return Value{}, place(raw, d, err)
+		return Value{}, r.place(raw, err)
 	}
 	return v, nil
 }
 
-var errDepth = errors.New("nested too deeply")
+// What the decoder does not find fault with, and the reader does. The fault is at reader.fault.
+var (
+	errDepth = errors.New("nested too deeply")
+	errMore  = errors.New("more than one JSON value")
+)
 
 // reader lets the decoder judge the grammar and cuts the texts itself out of one copy of the input, so that a flat
 // object costs a handful of allocations and not two a member.
 type reader struct {
-	d    *jsontext.Decoder
-	text string // the whole input
+	d      *jsontext.Decoder
+	text   string // the whole input
+	fault  int    // offset of what errDepth or errMore is about
+	inside bool   // the outermost object or array is open
 }
 
 // start returns the offset of the next token: the decoder stands behind the last one.
@@ -142,6 +148,7 @@ func (r *reader) value(depth int) (Value, error) {
 	case '[', '{':
 		//limit:wire-depth An input nested deeper than its reader allows is refused at that place.
 		if depth == 0 {
+			r.fault = v.Offset
 			return Value{}, errDepth
 		}
 		return r.nested(v, tok.Kind(), depth-1)
@@ -153,8 +160,11 @@ func (r *reader) nested(v Value, open jsontext.Kind, depth int) (Value, error) {
 	v.Kind = Array
 	if open == '{' {
 		v.Kind = Object
-		v.Members = make([]Member, 0, 8)
 	}
+	if v.Kind == Object && !r.inside {
+		v.Members = make([]Member, 0, 8) // of the outermost only: many small objects must not cost much more than their bytes
+	}
+	r.inside = true
 	for {
 		switch r.d.PeekKind() {
 		case ']', '}':
@@ -183,27 +193,29 @@ func (r *reader) nested(v Value, open jsontext.Kind, depth int) (Value, error) {
 }
 
 // end makes sure that nothing but white space follows.
-func end(d *jsontext.Decoder) error {
-	if _, err := d.ReadToken(); err == nil {
-		return errors.New("more than one JSON value")
+func (r *reader) end() error {
+	r.fault = r.start()
+	if _, err := r.d.ReadToken(); err == nil {
+		return errMore
 	} else if !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil
 }
 
-func place(raw []byte, d *jsontext.Decoder, err error) *Error {
-	e := &Error{Offset: min(int(d.InputOffset()), len(raw)), Reason: "not JSON"}
+func (r *reader) place(raw []byte, err error) *Error {
+	e := &Error{Offset: int(r.d.InputOffset()), Reason: err.Error()}
 	var syn *jsontext.SyntacticError
-	switch {
-	case errors.As(err, &syn):
-		e.Offset = min(int(syn.ByteOffset), len(raw))
-		e.Reason = syn.Err.Error()
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Reason = "the JSON value is incomplete"
-	default:
-		e.Reason = err.Error()
+	if errors.As(err, &syn) {
+		e.Offset, e.Reason = int(syn.ByteOffset), syn.Err.Error()
 	}
+	switch {
+	case err == errDepth, err == errMore:
+		e.Offset = r.fault
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Offset, e.Reason = len(raw), "the JSON value is incomplete"
+	}
+	e.Offset = max(0, min(e.Offset, len(raw)))
 	e.Line, e.Column = Position(raw, e.Offset)
 	return e
 }

@@ -1,0 +1,30 @@
+package policy
+
+import "sallyport/trade"
+
+// What tests of the outside may do to the table of rules: leave one out, or let one panic.
+
+// EvaluateWithout evaluates without rule i of the table.
+func (p *Policy) EvaluateWithout(i int, o trade.Order, f Facts) Verdict {
+	table := append([]rule{}, rules[:i]...)
+	return p.evaluate(append(table, rules[i+1:]...), o, f)
+}
+
+// EvaluatePanicking evaluates with a rule i that panics, and with functions that panic behind a no.
+func (p *Policy) EvaluatePanicking(i int, o trade.Order, f Facts) Verdict {
+	table := append([]rule{}, rules...)
+	table[i].passes = func(*Policy, trade.Order, Facts) bool { panic("broken rule") }
+	return p.evaluate(table, o, f)
+}
+
+// EvaluateSpeechless evaluates with a rule i that says no and panics when it is asked why or how much.
+func (p *Policy) EvaluateSpeechless(i int, o trade.Order, f Facts) Verdict {
+	table := append([]rule{}, rules...)
+	table[i].passes = func(*Policy, trade.Order, Facts) bool { return false }
+	table[i].reason = func(*Policy, trade.Order, Facts) Reason { panic("broken reason") }
+	table[i].most = func(*Policy, trade.Order, Facts) trade.Decimal { panic("broken most") }
+	return p.evaluate(table, o, f)
+}
+
+// VersionPasses is the rule version_1 alone.
+func VersionPasses(o trade.Order) bool { return versionPasses(&Policy{}, o, Facts{}) }
