@@ -5,9 +5,13 @@ package journal
 
 import (
 	"context"
+	"embed"
 	"errors"
-	"iter"
+	"fmt"
+	"io/fs"
 	"time"
+
+	"sallyport/store"
 )
 
 // Seq numbers records from 1 in commit order over all streams, without gaps.
@@ -39,12 +43,14 @@ type Key struct{ Name, Value string }
 // its write lock.
 type Follower interface {
 	// Restore replaces the state by the snapshot taken after record seq; by the empty state if seq is 0. It is called
-	// before anything else and again after a commit whose result is in doubt.
+	// before anything else and again after a batch that failed, since decides had then changed the state for records
+	// that do not exist, or whose fate is not known.
 	Restore(seq Seq, snapshot []byte) error
 	// Follow folds one record that another process committed, or that followed the snapshot.
 	Follow(Record) error
 	// Snapshot returns the state after the last record of a batch, or nil to take none. since is the number of bytes
-	// appended since the last snapshot.
+	// appended since the last snapshot; Verify passes the largest int and must be given the state. The same records
+	// must always give the same bytes. A decide that returned an error must not have changed the state.
 	Snapshot(since int) []byte
 }
 
@@ -61,85 +67,116 @@ var (
 	ErrClosed = errors.New("journal: closed")
 )
 
+// appID marks a database as a journal of this program: "SPJ" and the version of the layout.
+const appID = 0x53504a01
+
+//go:embed schema/*.sql
+var schemaFiles embed.FS
+
+func migrations() fs.FS {
+	sub, err := fs.Sub(schemaFiles, "schema")
+	if err != nil {
+		return schemaFiles // cannot be: the name is a constant and valid
+	}
+	return sub
+}
+
 // Journal is an open journal. It is safe for concurrent use.
-type Journal struct{}
+type Journal struct {
+	db       *store.DB
+	lockWait time.Duration
+	queue    queue
+	closing  chan struct{} // closed when the journal is
+
+	token chan struct{} // holds one token, which goes with what follows
+	w     writer
+	fold  fold
+	index index
+	used  time.Time // when the follower was last up to date
+}
+
+func (c Config) store() (store.Config, error) {
+	if c.Path == "" || c.LockWait <= 0 {
+		return store.Config{}, errors.New("journal: path and lock wait are required")
+	}
+	return store.Config{Path: c.Path, AppID: appID, Migrations: migrations(), Busy: c.LockWait}, nil
+}
 
 // Create makes a new journal whose first records are what first appends, all in one transaction, and opens it. It
-// fails with fs.ErrExist if there is one.
+// fails with fs.ErrExist if there is one. A crash leaves the whole journal or none.
 func Create(ctx context.Context, cfg Config, first func(*Tx) error) (*Journal, error) {
-	return nil, errors.New("not built yet")
+	sc, err := cfg.store()
+	if err != nil {
+		return nil, err
+	}
+	err = store.Create(ctx, sc, func(tx *store.Tx) error {
+		b := &batch{find: func(int64) ([]Record, error) { return nil, nil }}
+		if err := decideAll(b, []*request{{decide: first}}); err != nil {
+			return err
+		}
+		return insertAll(b, func(r *Record) error {
+			_, err := tx.Exec(stInsert.text(), int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:])
+			return err
+		}, func(k key) error {
+			_, err := tx.Exec(stInsertKey.text(), bucketOf(k.seq), k.hash, int64(k.seq))
+			return err
+		})
+	})
+	if err != nil {
+		return nil, outward(err)
+	}
+	return Open(ctx, cfg)
 }
 
-// Open opens an existing journal; fs.ErrNotExist if there is none.
-func Open(ctx context.Context, cfg Config) (*Journal, error) { return nil, errors.New("not built yet") }
-
-// Close waits for what is being committed and closes the file cleanly.
-func (j *Journal) Close() error { return nil }
-
-// Update runs decide under the journal's write lock, after the follower has seen every record committed before, by any
-// process, and makes what decide appended durable before it returns nil. Callers that wait at the same time share one
-// commit; each sees what the ones before it appended. If decide returns an error, nothing that it appended is recorded
-// and Update returns that error. ctx bounds the wait for a turn only: once decide has begun, Update returns its true
-// result. Any other error means that the result is not durable or not known; the follower is then restored from the
-// file before the next decide runs.
-func (j *Journal) Update(ctx context.Context, decide func(*Tx) error) error { return nil }
-
-// Tx is the inside of one Update. It is valid only during decide.
-type Tx struct{}
-
-// Append adds a record after all that are committed or were appended before. The follower is not called: whoever
-// appends has the event at hand and applies it.
-func (tx *Tx) Append(stream string, at time.Time, body []byte, keys ...Key) Head { return Head{} }
-
-// Head returns the last record, this transaction's own included.
-func (tx *Tx) Head() Head { return Head{} }
-
-// LastAt returns the time of the last record.
-func (tx *Tx) LastAt() time.Time { return time.Time{} }
-
-// Find returns the records with that key, oldest first, this transaction's own included; a few others may be among
-// them, whose keys have the same hash.
-func (tx *Tx) Find(k Key) ([]Record, error) { return nil, nil }
-
-// Head returns the last committed record; the zero Head of an empty journal.
-func (j *Journal) Head(ctx context.Context) (Head, error) { return Head{}, nil }
-
-// Records returns the records from first on, in order.
-func (j *Journal) Records(ctx context.Context, first Seq) iter.Seq2[Record, error] { return nil }
-
-// Backward returns the records from the newest to the oldest.
-func (j *Journal) Backward(ctx context.Context) iter.Seq2[Record, error] { return nil }
-
-// Find is Tx.Find outside a transaction.
-func (j *Journal) Find(ctx context.Context, k Key) ([]Record, error) { return nil, nil }
-
-// At returns the records whose time lies in [from, to], in order. Times never fall along the journal.
-func (j *Journal) At(ctx context.Context, from, to time.Time) iter.Seq2[Record, error] { return nil }
-
-// Read runs decide-like reading on the follower: it folds every committed record and calls view, without the write
-// lock of other processes and without recording anything.
-func (j *Journal) Read(ctx context.Context, view func() error) error { return nil }
-
-// Backup copies the journal into a new file, safely while others write. It fails with fs.ErrExist.
-func (j *Journal) Backup(ctx context.Context, path string) error { return nil }
-
-// Verification says what Verify compares beside the chain itself.
-type Verification struct {
-	Contains *Head                       // an earlier head, kept elsewhere, that must be contained
-	Keys     func(Record) ([]Key, error) // what the index must hold for a record; nil leaves it out
-	Follower Follower                    // a fresh one: the stored snapshot must equal the state at its record; nil leaves it out
-	Progress func(done, total Seq)       // called now and then; may be nil
+// Open opens an existing journal; fs.ErrNotExist if there is none. It restores the follower from the snapshot and the
+// records after it, so its time does not grow with the journal.
+func Open(ctx context.Context, cfg Config) (*Journal, error) {
+	sc, err := cfg.store()
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, sc)
+	if err != nil {
+		return nil, outward(err)
+	}
+	j := &Journal{
+		db: db, lockWait: cfg.LockWait, closing: make(chan struct{}), token: make(chan struct{}, 1),
+		w: writer{db: db}, fold: fold{follower: cfg.Follower},
+	}
+	j.index.start(db)
+	j.token <- struct{}{}
+	if err := j.firstLook(ctx); err != nil {
+		return nil, errors.Join(outward(err), j.Close())
+	}
+	return j, nil
 }
 
-// Broken says which record is the first that is not what was recorded.
-type Broken struct {
-	Seq    Seq
-	Reason string
+// firstLook folds everything, or without a follower sees whether the last record can be read.
+func (j *Journal) firstLook(ctx context.Context) error {
+	if j.fold.follower == nil {
+		_, err := j.Head(ctx)
+		return err
+	}
+	j.used = time.Now()
+	return j.refresh()
 }
 
-// Error names the record and the reason.
-func (b *Broken) Error() string { return b.Reason }
+// outward makes a lock that was not free in time ErrBusy.
+func outward(err error) error {
+	if err != nil && store.Busy(err) && !errors.Is(err, ErrBusy) {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
 
-// Verify walks the whole chain from the first record and recomputes hashes, index and snapshot. It returns the head
-// that it verified, or a *Broken.
-func (j *Journal) Verify(ctx context.Context, v Verification) (Head, error) { return Head{}, nil }
+// Close waits for what is being committed and closes the file cleanly. Who waits for a turn gets ErrClosed.
+func (j *Journal) Close() error {
+	if !j.queue.close() {
+		return nil
+	}
+	stopped := j.db.Turnstile().Close()
+	<-j.token // for ever: nobody else gets it
+	close(j.closing)
+	j.index.stop()
+	return errors.Join(stopped, j.w.close(), j.db.Close())
+}

@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -23,7 +24,7 @@ func steps(migrations fs.FS) ([]step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	var all []step
 	for i, name := range names {
 		if !strings.HasPrefix(name, fmt.Sprintf("%04d_", i+1)) {
@@ -103,43 +104,44 @@ func (db *DB) bringUpToDate(ctx context.Context, cfg Config) error {
 	})
 }
 
-// CheckSchema compares every table, index and trigger with what the migrations make, and returns the first difference.
-func (db *DB) CheckSchema(ctx context.Context, migrations fs.FS) error {
+// CheckSchema compares every table, index and trigger with what the migrations make, and returns the first difference,
+// or nothing.
+func (db *DB) CheckSchema(ctx context.Context, migrations fs.FS) (difference string, err error) {
 	all, err := steps(migrations)
 	if err != nil {
-		return err
+		return "", err
 	}
 	c, err := sqlite.NewConnector(":memory:")
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return "", fmt.Errorf("store: %w", err)
 	}
 	model := sql.OpenDB(c)
 	defer model.Close()
 	model.SetMaxOpenConns(1) // each connection would have a memory of its own
 	for _, s := range all {
 		if _, err := model.ExecContext(ctx, s.sql); err != nil {
-			return fmt.Errorf("store: migration %s: %w", s.name, err)
+			return "", fmt.Errorf("store: migration %s: %w", s.name, err)
 		}
 	}
 	want, err := readSchema(ctx, model)
 	if err != nil {
-		return err
+		return "", err
 	}
 	have, err := readSchema(ctx, db.DB)
 	if err != nil {
-		return err
+		return "", err
 	}
-	for name, text := range want {
-		if have[name] != text {
-			return fmt.Errorf("store: the %s is missing or was changed", name)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if have[name] != want[name] {
+			return fmt.Sprintf("the %s is missing or was changed", name), nil
 		}
 	}
-	for name := range have {
+	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if _, ok := want[name]; !ok {
-			return fmt.Errorf("store: the %s was added", name)
+			return fmt.Sprintf("the %s was added", name), nil
 		}
 	}
-	return nil
+	return "", nil
 }
 
 func readSchema(ctx context.Context, db *sql.DB) (map[string]string, error) {

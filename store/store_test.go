@@ -292,8 +292,8 @@ func TestAFailedMigrationChangesNothing(t *testing.T) {
 	refused(t, cfg, "0002_step.sql")
 	cfg.Migrations = good
 	db := open(t, cfg)
-	if err := db.CheckSchema(t.Context(), good); err != nil {
-		t.Fatal(err)
+	if diff, err := db.CheckSchema(t.Context(), good); diff != "" || err != nil {
+		t.Fatal(diff, err)
 	}
 }
 
@@ -332,14 +332,14 @@ func TestCheckSchemaFindsWhatWasChanged(t *testing.T) {
 		cfg := config(t)
 		cfg.Migrations = m
 		db := open(t, cfg)
-		if err := db.CheckSchema(t.Context(), m); err != nil {
-			t.Fatal(err)
+		if diff, err := db.CheckSchema(t.Context(), m); diff != "" || err != nil {
+			t.Fatal(diff, err)
 		}
 		if _, err := db.ExecContext(t.Context(), attack); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.CheckSchema(t.Context(), m); err == nil {
-			t.Errorf("%s was not found", attack)
+		if diff, err := db.CheckSchema(t.Context(), m); diff == "" || err != nil {
+			t.Errorf("%s was not found: %v", attack, err)
 		}
 	}
 }

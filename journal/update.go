@@ -1,0 +1,207 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sallyport/store"
+)
+
+// errReading is what Update and Read return from a journal without a follower.
+var errReading = errors.New("journal: opened for reading only, without a follower")
+
+// staleAfter is how long a journal may rest before it catches up outside the write lock first.
+const staleAfter = time.Second
+
+// Update runs decide under the journal's write lock, after the follower has seen every record committed before, by any
+// process, and makes what decide appended durable before it returns nil. Callers that wait at the same time share one
+// commit; each sees what the ones before it appended. If decide returns an error, nothing that it appended is recorded
+// and Update returns that error; decide must then have left the follower's state as it was. ctx bounds the wait for a
+// turn only: once decide has begun, Update returns its true result. Any other error means that the result is not
+// durable or not known; the follower is then restored from the file before the next decide runs. A panic in decide is
+// such an error, for everybody in the batch. decide must not call the journal but through its Tx.
+func (j *Journal) Update(ctx context.Context, decide func(*Tx) error) error {
+	if j.fold.follower == nil {
+		return errReading
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return j.queue.do(&request{ctx: ctx, decide: decide}, j.lead)
+}
+
+// lead commits for everybody who waits. The order of what it gives back: the follower, the turn between processes, the
+// results, the lead.
+func (j *Journal) lead(r *request) {
+	if err := j.freshen(r.ctx); err != nil {
+		j.queue.fail(r, err)
+		return
+	}
+	if err := j.db.Turnstile().Enter(r.ctx, j.lockWait-time.Since(r.since)); err != nil {
+		j.notEntered(r, err)
+		return
+	}
+	var taken []*request
+	defer func() { j.queue.deliver(taken, r) }()
+	defer j.db.Turnstile().Leave()
+	if err := j.hold(context.Background()); err != nil {
+		j.queue.fail(r, err)
+		return
+	}
+	defer j.release()
+	done := false
+	defer func() {
+		if !done { // decide has ended this goroutine
+			j.fold.sound = false
+			settle(taken, errGone)
+		}
+	}()
+	err := j.w.do(func() error { return j.commit(&taken) })
+	if len(taken) == 0 {
+		taken = j.queue.gather()
+	}
+	if err != nil {
+		settle(taken, inDoubt(err))
+	}
+	done = true
+}
+
+// freshen folds what others did during a long rest before it holds everybody up.
+func (j *Journal) freshen(ctx context.Context) error {
+	if err := j.hold(ctx); err != nil {
+		return err
+	}
+	defer j.release()
+	if time.Since(j.used) < staleAfter && j.fold.sound {
+		return nil
+	}
+	return j.refresh()
+}
+
+// notEntered ends the requests that have waited for long enough, and lets another one lead the rest.
+func (j *Journal) notEntered(r *request, err error) {
+	switch {
+	case errors.Is(err, store.ErrTurnstile):
+		now := time.Now()
+		j.queue.failIf(ErrBusy, func(w *request) bool { return w == r || now.Sub(w.since) >= j.lockWait })
+	case errors.Is(err, store.ErrTurnstileClosed):
+		j.queue.fail(r, ErrClosed)
+	case r.ctx.Err() != nil:
+		j.queue.fail(r, r.ctx.Err())
+	default:
+		j.queue.fail(r, fmt.Errorf("journal: %w", err))
+	}
+}
+
+// settle gives everybody the same error.
+func settle(taken []*request, err error) {
+	for _, r := range taken {
+		r.err = err
+	}
+}
+
+func inDoubt(err error) error {
+	if store.Busy(err) {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return fmt.Errorf("journal: nothing of this is certain to be recorded: %w", err)
+}
+
+// commit is one transaction: catch up, take the queue, decide, insert, commit. Any error is everybody's.
+func (j *Journal) commit(taken *[]*request) error {
+	if err := j.w.begin(stBegin); err != nil {
+		return err
+	}
+	if err := j.db.Moved(); err != nil {
+		return err
+	}
+	if err := j.fold.catchUp(&j.w); err != nil {
+		return err
+	}
+	*taken = j.queue.gather()
+	j.fold.sound = false // until this is durable
+	b := j.newBatch()
+	if err := decideAll(b, *taken); err != nil {
+		return err
+	}
+	if len(b.added) == 0 {
+		j.fold.sound, j.used = true, time.Now()
+		return nil
+	}
+	since, err := j.insert(b)
+	if err != nil {
+		return err
+	}
+	if err := j.w.commit(); err != nil {
+		return err
+	}
+	if err := j.db.Moved(); err != nil {
+		return err
+	}
+	j.index.committed(j.fold.head.Seq, b.head.Seq, b.keys)
+	j.fold.head, j.fold.last, j.fold.since, j.fold.sound = b.head, b.last, since, true
+	j.used = time.Now()
+	return nil
+}
+
+func (j *Journal) newBatch() *batch {
+	return &batch{head: j.fold.head, last: j.fold.last, find: j.find, scratch: j.fold.buf}
+}
+
+// decideAll runs the decides one after another. Their own errors are theirs alone; a panic or a breach of a limit is
+// everybody's, since the follower's state is then not what the batch holds.
+func decideAll(b *batch, taken []*request) error {
+	for _, r := range taken {
+		b.begin()
+		r.err = guard(func() error { return r.decide(&Tx{b: b}) })
+		if p := (*panicked)(nil); errors.As(r.err, &p) {
+			return r.err
+		}
+		if b.fault != nil {
+			return b.fault
+		}
+		if r.err != nil {
+			b.undo()
+		}
+	}
+	return nil
+}
+
+// insert writes the batch, and a snapshot if the follower gives one. It returns the bytes since the last snapshot.
+func (j *Journal) insert(b *batch) (since int, err error) {
+	if err := insertAll(b, j.w.insertRecord, j.w.insertKey); err != nil {
+		return 0, err
+	}
+	since = j.fold.since + b.bytes
+	var state []byte
+	err = guard(func() error { state = j.fold.follower.Snapshot(since); return nil })
+	if err != nil || state == nil {
+		return since, err
+	}
+	hash := snapshotHash(b.head.Hash, state)
+	return 0, j.w.exec(stPutSnapshot, int64(b.head.Seq), hash[:], state)
+}
+
+func insertAll(b *batch, record func(*Record) error, index func(key) error) error {
+	for i := range b.added {
+		if err := record(&b.added[i]); err != nil {
+			return err
+		}
+	}
+	for _, k := range b.keys {
+		if err := index(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) insertRecord(r *Record) error {
+	return w.exec(stInsert, int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:])
+}
+
+func (w *writer) insertKey(k key) error {
+	return w.exec(stInsertKey, bucketOf(k.seq), k.hash, int64(k.seq))
+}

@@ -1,0 +1,257 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+
+	"sallyport/store"
+)
+
+// statement names a prepared statement of the writer.
+type statement int
+
+const (
+	stBegin statement = iota
+	stBeginRead
+	stCommit
+	stRollback
+	stHead
+	stAfter
+	stOne
+	stInsert
+	stInsertKey
+	stProbe
+	stKeysAfter
+	stSnapshot
+	stPutSnapshot
+	statements
+)
+
+const columns = `seq, stream, at, body, hash`
+
+// text returns a statement's SQL.
+func (s statement) text() string {
+	return [statements]string{
+		stBegin:     `BEGIN IMMEDIATE`,
+		stBeginRead: `BEGIN DEFERRED`,
+		stCommit:    `COMMIT`,
+		stRollback:  `ROLLBACK`,
+		stHead:      `SELECT seq, at, hash FROM records ORDER BY seq DESC LIMIT 1`,
+		stAfter:     `SELECT ` + columns + ` FROM records WHERE seq > ? ORDER BY seq`,
+		stOne:       `SELECT ` + columns + ` FROM records WHERE seq = ?`,
+		stInsert:    `INSERT INTO records(` + columns + `) VALUES (?, ?, ?, ?, ?)`,
+		stInsertKey: `INSERT INTO keys(bucket, hash, seq) VALUES (?, ?, ?)`,
+		stProbe:     probe,
+		stKeysAfter: `SELECT hash, seq FROM keys WHERE bucket BETWEEN ? AND ? AND seq > ?`,
+		stSnapshot:  `SELECT seq, hash, state FROM snapshots`,
+		stPutSnapshot: `INSERT INTO snapshots(id, seq, hash, state) VALUES (1, ?, ?, ?)
+			ON CONFLICT(id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, state = excluded.state`,
+	}[s]
+}
+
+// probe looks a hash up in each bucket of a range, in one statement.
+const probe = `WITH RECURSIVE b(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM b WHERE n < ?2)
+	SELECT k.seq FROM b CROSS JOIN keys AS k ON k.bucket = b.n AND k.hash = ?3`
+
+// writer is the connection on which everything is written, with its prepared statements, below database/sql: at many
+// thousand statements a second that layer costs as much as SQLite. One goroutine uses it at a time, inside do. No
+// context is ever passed on: cancelling a statement would roll the transaction back in silence.
+type writer struct {
+	db       *store.DB
+	conn     *sql.Conn   // nil after a failure, until it is needed again
+	raw      driver.Conn // only inside do
+	prepared [statements]driver.Stmt
+	args     [5]driver.NamedValue // scratch
+	row      [5]driver.Value      // scratch
+	open     bool                 // a transaction is
+}
+
+// do runs f with the connection, and ends the transaction that f left open, whatever happened.
+func (w *writer) do(f func() error) (err error) {
+	if w.conn == nil {
+		conn, err := w.db.Conn(context.Background())
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		w.conn = conn
+	}
+	ran, sound := false, false
+	defer func() {
+		if !sound {
+			w.drop()
+		}
+	}()
+	failed := w.conn.Raw(func(c any) error {
+		ran = true
+		done := false
+		defer func() {
+			if sound = w.rollback() && done; !sound {
+				w.finalize()
+			}
+			w.raw = nil
+		}()
+		var ok bool
+		if w.raw, ok = c.(driver.Conn); !ok {
+			err = errors.New("journal: not a driver's connection")
+			return nil
+		}
+		err = f()
+		done = true
+		return nil
+	})
+	if !ran {
+		return fmt.Errorf("journal: %w", failed)
+	}
+	return err
+}
+
+// rollback ends an open transaction. It is false if SQLite did not: then the connection must be dropped.
+func (w *writer) rollback() bool {
+	if !w.open {
+		return true
+	}
+	w.open = false
+	return w.exec(stRollback) == nil
+}
+
+// drop throws the connection away, which ends its transaction.
+func (w *writer) drop() {
+	if w.conn == nil {
+		return
+	}
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	w.conn = nil
+}
+
+// finalize releases the statements. An unreleased one keeps a connection, its transaction and its files open for ever.
+func (w *writer) finalize() {
+	for i, s := range w.prepared {
+		if s != nil {
+			_ = s.Close() // its error repeats that of the last execution
+			w.prepared[i] = nil
+		}
+	}
+}
+
+// close releases the connection in order.
+func (w *writer) close() error {
+	if w.conn == nil {
+		return nil
+	}
+	err := w.conn.Raw(func(any) error { w.finalize(); return nil })
+	err = errors.Join(err, w.conn.Close())
+	w.conn = nil
+	return err
+}
+
+func (w *writer) prepare(s statement) (driver.Stmt, error) {
+	if w.prepared[s] != nil {
+		return w.prepared[s], nil
+	}
+	st, err := w.raw.Prepare(s.text())
+	if err != nil {
+		return nil, err
+	}
+	w.prepared[s] = st
+	return st, nil
+}
+
+func (w *writer) bind(args []driver.Value) []driver.NamedValue {
+	for i, a := range args {
+		w.args[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	return w.args[:len(args)]
+}
+
+// exec runs a statement that returns nothing.
+func (w *writer) exec(s statement, args ...driver.Value) error {
+	st, err := w.prepare(s)
+	if err != nil {
+		return err
+	}
+	x, ok := st.(driver.StmtExecContext)
+	if !ok {
+		return errors.New("journal: the driver cannot execute")
+	}
+	_, err = x.ExecContext(context.Background(), w.bind(args))
+	return err
+}
+
+// query calls each for every row; it must not run another statement s.
+func (w *writer) query(s statement, width int, each func(row []driver.Value) error, args ...driver.Value) (err error) {
+	st, err := w.prepare(s)
+	if err != nil {
+		return err
+	}
+	q, ok := st.(driver.StmtQueryContext)
+	if !ok {
+		return errors.New("journal: the driver cannot query")
+	}
+	rows, err := q.QueryContext(context.Background(), w.bind(args))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	row := w.row[:width]
+	for {
+		if err := rows.Next(row); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := each(row); err != nil {
+			return err
+		}
+	}
+}
+
+// begin opens a transaction; do ends it unless commit does.
+func (w *writer) begin(s statement) error {
+	if err := w.exec(s); err != nil {
+		_ = w.exec(stRollback) // should it have begun all the same
+		return err
+	}
+	w.open = true
+	return nil
+}
+
+// commit makes the transaction durable. After an error it is not known whether it is.
+func (w *writer) commit() error {
+	if err := w.exec(stCommit); err != nil {
+		return err
+	}
+	w.open = false
+	return nil
+}
+
+// records calls each for every record of a query over all columns.
+func (w *writer) records(s statement, each func(Record) error, args ...driver.Value) error {
+	return w.query(s, 5, func(row []driver.Value) error {
+		seq, ok1 := row[0].(int64)
+		stream, ok2 := row[1].(string)
+		at, ok3 := row[2].(int64)
+		body, ok4 := blob(row[3])
+		hash, ok5 := blob(row[4])
+		if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+			return &Broken{Seq: Seq(seq), Reason: fmt.Sprintf("record %d has columns of wrong types", seq)}
+		}
+		r, err := makeRecord(seq, stream, at, body, hash)
+		if err != nil {
+			return err
+		}
+		return each(r)
+	}, args...)
+}
+
+// blob takes a column's value; the driver gives an empty blob as nothing.
+func blob(v driver.Value) ([]byte, bool) {
+	if v == nil {
+		return nil, true
+	}
+	b, ok := v.([]byte)
+	return b, ok
+}
