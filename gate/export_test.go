@@ -1,0 +1,32 @@
+package gate
+
+import "context"
+
+// WithStep lets a test act at each step of an order.
+func WithStep(c Config, step func(string)) Config {
+	c.step = step
+	return c
+}
+
+// Mint makes a permit as the gate does.
+func Mint(a Action, c Cleared) Permit { return mint(a, c) }
+
+// HomeMode, FileMode and MaxPolicy are what the tests hold the files to.
+const (
+	HomeMode      = homeMode
+	FileMode      = fileMode
+	MaxPolicy     = maxPolicy
+	MaxOriginText = maxOriginText
+	LookBack      = lookBack
+	MaxPages      = maxPages
+)
+
+// StateBytes returns the gate's state in its canonical form.
+func StateBytes(g *Gate) ([]byte, error) {
+	var raw []byte
+	err := g.journal.Read(context.Background(), func() error {
+		raw = g.follow.state.AppendSnapshot(nil)
+		return nil
+	})
+	return raw, err
+}

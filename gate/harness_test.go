@@ -1,0 +1,214 @@
+package gate_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// venue is a broker in memory whose answer each test picks. By default it accepts and fills at once.
+type venue struct {
+	mu      sync.Mutex
+	answer  func(context.Context, gate.Cleared) (gate.Receipt, error)
+	lookup  func(trade.BrokerOrderID) (gate.Receipt, error)
+	rests   bool // accept without a fill
+	sent    []gate.Cleared
+	events  []gate.VenueEvent
+	pageErr error
+}
+
+func (v *venue) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
+	c, err := p.Use(gate.SubmitOrder, time.Now())
+	if err != nil {
+		return gate.Receipt{}, errors.Join(gate.ErrNotSent, err)
+	}
+	v.mu.Lock()
+	v.sent = append(v.sent, c)
+	answer := v.answer
+	v.mu.Unlock()
+	if answer != nil {
+		return answer(ctx, c)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.rests {
+		v.event(gate.VenueFill, c, c.Order.Quantity())
+	}
+	return gate.Receipt{Outcome: trade.Accepted, OrderID: "v-" + string(c.ID)}, nil
+}
+
+func (v *venue) event(k gate.VenueEventKind, c gate.Cleared, quantity trade.Decimal) {
+	v.events = append(v.events, gate.VenueEvent{
+		Number: uint64(len(v.events) + 1), Kind: k, ID: c.ID, Symbol: c.Order.Symbol(), Side: c.Order.Side(), Quantity: quantity,
+		Price: c.Order.LimitPrice(), At: time.Now(),
+	})
+}
+
+func (v *venue) Cancel(_ context.Context, p gate.Permit) (gate.Receipt, error) {
+	c, err := p.Use(gate.CancelOrder, time.Now())
+	if err != nil {
+		return gate.Receipt{}, errors.Join(gate.ErrNotSent, err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.event(gate.VenueCancelled, c, c.Order.Quantity())
+	return gate.Receipt{Outcome: trade.Accepted}, nil
+}
+
+func (v *venue) Lookup(_ context.Context, id trade.BrokerOrderID, _ time.Time) (gate.Receipt, error) {
+	if v.lookup != nil {
+		return v.lookup(id)
+	}
+	return gate.Receipt{}, nil
+}
+
+func (v *venue) Events(_ context.Context, after uint64) ([]gate.VenueEvent, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.pageErr != nil {
+		return nil, v.pageErr
+	}
+	if after >= uint64(len(v.events)) {
+		return nil, nil
+	}
+	return append([]gate.VenueEvent(nil), v.events[after:]...), nil
+}
+
+func (v *venue) Holdings(context.Context) (gate.Holdings, error) { return gate.Holdings{}, nil }
+
+func (v *venue) submits() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.sent)
+}
+
+const openPolicy = `{"max_gross_buy_notional_usd":"10000.00","max_quantity":200,"symbol_allowlist":["AAPL","MSFT"],` +
+	`"order_type_allowlist":["limit"],"side_allowlist":["buy","sell"]}`
+
+func config(home string, b gate.Broker) gate.Config {
+	return gate.Config{
+		Home: home, Create: true, Broker: b, Now: time.Now, Entropy: func(b *[10]byte) { rand.Read(b[:]) },
+		LockWait: 5 * time.Second, // the tests share two cores
+	}
+}
+
+// open opens a gate on a fresh home whose policy allows sells too.
+func open(t testing.TB, b gate.Broker, edit ...func(*gate.Config)) *gate.Gate {
+	t.Helper()
+	home := filepath.Join(t.TempDir(), "home")
+	cfg := config(home, b)
+	if err := os.Mkdir(home, gate.HomeMode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, gate.PolicyName), []byte(openPolicy), gate.FileMode); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range edit {
+		f(&cfg)
+	}
+	return reopen(t, cfg)
+}
+
+func reopen(t testing.TB, cfg gate.Config) *gate.Gate {
+	t.Helper()
+	g, err := gate.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+func parse(t testing.TB, side, symbol, quantity, price string) (trade.Order, []trade.Fault) {
+	t.Helper()
+	text := func(name, v string) trade.Text { return trade.Text{Name: name, Value: v, Kind: trade.IsText} }
+	o, _, faults := trade.Parse(trade.Draft{
+		Account: "paper", Symbol: text("symbol", symbol), Side: text("side", side), Quantity: text("quantity", quantity),
+		Type: text("order_type", "limit"), LimitPrice: text("limit_price", price), TimeInForce: text("time_in_force", "day"),
+	})
+	return o, faults
+}
+
+// call builds a call; what is no order becomes its faults.
+func call(t testing.TB, side, symbol, quantity, price string, edit ...func(*gate.Call)) gate.Call {
+	t.Helper()
+	o, faults := parse(t, side, symbol, quantity, price)
+	c := gate.Call{
+		Origin:  gate.Origin{Agent: "local", Surface: "mcp", Harness: "claude", Session: "s1", Tool: "paper_place_order_a"},
+		Account: "paper", Order: o, Faults: faults, Raw: []byte(side + " " + quantity + " " + symbol + " " + price),
+	}
+	for _, f := range edit {
+		f(&c)
+	}
+	return c
+}
+
+func withCall(id string) func(*gate.Call) {
+	return func(c *gate.Call) { c.Origin.ToolCallID = trade.ToolCallID(id) }
+}
+
+func withOrder(id string) func(*gate.Call) {
+	return func(c *gate.Call) { c.Tags.ClientOrderID = trade.ClientOrderID(id) }
+}
+
+func atHook(c *gate.Call) { c.Origin.Surface = "hook" }
+
+func report(c gate.Call, out trade.Outcome) gate.Report {
+	return gate.Report{Origin: c.Origin, Account: c.Account, Order: c.Order, Faults: c.Faults, Raw: c.Raw, Outcome: out, Status: "SUCCESS"}
+}
+
+func codes(d ledger.Decision) string {
+	s := ""
+	for _, r := range d.Reasons {
+		s += string(r.Code) + " "
+	}
+	return s
+}
+
+func wantDecision(t testing.TB, d ledger.Decision, v policy.Effect, s ledger.AuditState, reasons string) {
+	t.Helper()
+	if d.Verdict != v || d.State != s || codes(d) != reasons {
+		t.Fatalf("verdict %s, state %s, reasons %q; want %s, %s, %q\n%s", d.Verdict, d.State, codes(d), v, s, reasons, d.AppendJSON(nil))
+	}
+}
+
+func audit(t testing.TB, g *gate.Gate) []ledger.Decision {
+	t.Helper()
+	rows, err := g.Audit(context.Background(), gate.MaxAudit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// wantRows checks that the audit has exactly these intents in these states, newest first, and that the journal verifies.
+func wantRows(t testing.TB, g *gate.Gate, states ...ledger.AuditState) []ledger.Decision {
+	t.Helper()
+	rows := audit(t, g)
+	if len(rows) != len(states) {
+		t.Fatalf("%d audit rows, want %d", len(rows), len(states))
+	}
+	for i, r := range rows {
+		if r.State != states[i] {
+			t.Fatalf("audit row %d is %s, want %s", i, r.State, states[i])
+		}
+	}
+	if _, err := g.Verify(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}

@@ -1,0 +1,331 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+func writePolicy(t testing.TB, home, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(home, gate.PolicyName), []byte(text), gate.FileMode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type noFollower struct{}
+
+func (noFollower) Restore(journal.Seq, []byte) error { return nil }
+func (noFollower) Follow(journal.Record) error       { return nil }
+func (noFollower) Snapshot(int) []byte               { return nil }
+
+// emptyJournal makes a home with a policy and a journal that says nothing of the kill switch.
+func emptyJournal(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	writePolicy(t, home, openPolicy)
+	j, err := journal.Create(ctx, journal.Config{
+		Path: filepath.Join(home, gate.JournalName), LockWait: time.Second, Follower: noFollower{},
+	}, func(tx *journal.Tx) error {
+		tx.Append("kill", time.Now(), ledger.Encode(ledger.Asked{Intent: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+//attack:gate-home-mode
+func TestHomeIsPrivate(t *testing.T) {
+	parent := t.TempDir()
+	home := filepath.Join(parent, "a", "home")
+	old := syscall.Umask(0)
+	g, err := gate.Open(ctx, config(home, nil))
+	syscall.Umask(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %04o", path, info.Mode().Perm())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []os.FileMode{0o720, 0o702, 0o777} {
+		if err := os.Chmod(home, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gate.Open(ctx, config(home, nil)); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
+			t.Errorf("mode %04o: %v, want a refusal that says how to repair it", mode, err)
+		}
+	}
+}
+
+func TestOpenMakesNothingUnlessAsked(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	cfg := config(home, nil)
+	cfg.Create = false
+	if _, err := gate.Open(ctx, cfg); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "sallyport init") {
+		t.Fatalf("%v, want fs.ErrNotExist with a repair", err)
+	}
+	if _, err := os.Stat(home); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal("the directory was made")
+	}
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gate.Open(ctx, cfg); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("%v, want fs.ErrNotExist", err)
+	}
+	if files, _ := os.ReadDir(home); len(files) != 0 {
+		t.Fatalf("%d files were made", len(files))
+	}
+}
+
+func TestDefaultPolicyIsWrittenOnlyWithANewJournal(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	path := filepath.Join(home, gate.PolicyName)
+	reopen(t, config(home, nil))
+	if raw, err := os.ReadFile(path); err != nil || string(raw) != string(policy.Default()) {
+		t.Fatalf("%v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	g := reopen(t, config(home, nil))
+	wantDecision(t, g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00")), policy.Deny, ledger.Blocked, "POLICY_UNREADABLE ")
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal("the default policy was written beside an old journal")
+	}
+	own := filepath.Join(t.TempDir(), "own")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writePolicy(t, own, openPolicy)
+	reopen(t, config(own, nil))
+	if raw, _ := os.ReadFile(filepath.Join(own, gate.PolicyName)); string(raw) != openPolicy {
+		t.Fatal("the operator's policy was replaced by the default one")
+	}
+}
+
+func TestManyMayMakeOneHome(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			g, err := gate.Open(ctx, config(home, nil))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	n := 0
+	g := reopen(t, config(home, nil))
+	if err := g.Export(ctx, func(journal.Record) error { n++; return nil }); err != nil || n != 1 {
+		t.Fatalf("%d first records, %v", n, err)
+	}
+}
+
+//attack:gate-lock-wait
+func TestLockedJournalAnswersUnavailableInTime(t *testing.T) {
+	v := &venue{}
+	var cfg gate.Config
+	g := open(t, v, func(c *gate.Config) { c.LockWait = 50 * time.Millisecond; cfg = *c })
+	c := call(t, "buy", "AAPL", "1", "1.00")
+	j, err := journal.Open(ctx, journal.Config{Path: filepath.Join(cfg.Home, gate.JournalName), LockWait: time.Second, Follower: noFollower{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	held, release := make(chan struct{}), make(chan struct{})
+	done := make(chan error)
+	go func() {
+		done <- j.Update(ctx, func(*journal.Tx) error {
+			close(held)
+			<-release
+			return nil
+		})
+	}()
+	<-held
+	d := g.Execute(ctx, c)
+	wantDecision(t, d, policy.Deny, ledger.Blocked, "JOURNAL_UNAVAILABLE ")
+	if d.Error != "journal_unavailable" || d.RetryAfter <= 0 || d.Intent != "" || v.submits() != 0 {
+		t.Fatalf("%s, %d submits", d.AppendJSON(nil), v.submits())
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	wantDecision(t, g.Execute(ctx, c), policy.Allow, ledger.Succeeded, "")
+}
+
+//attack:gate-send-within
+func TestPermitExpiresBeforeALateSend(t *testing.T) {
+	v := &venue{}
+	g := open(t, v, func(c *gate.Config) {
+		c.SendWithin = time.Nanosecond
+		*c = gate.WithStep(*c, func(step string) {
+			if step == "before send" {
+				time.Sleep(time.Millisecond)
+			}
+		})
+	})
+	d := g.Execute(ctx, call(t, "buy", "AAPL", "1", "1.00"))
+	wantDecision(t, d, policy.Allow, ledger.Failed, "")
+	if v.submits() != 0 || !strings.Contains(d.Message, "nothing was sent") {
+		t.Fatalf("%d submits, %s", v.submits(), d.Message)
+	}
+}
+
+// endlessVenue has always one more event.
+type endlessVenue struct {
+	venue
+	asked uint64
+	stuck bool // it repeats its first event for ever
+}
+
+func (v *endlessVenue) Events(_ context.Context, after uint64) ([]gate.VenueEvent, error) {
+	v.asked++
+	sym, _ := trade.ParseSymbol("AAPL")
+	e := gate.VenueEvent{Number: after + 1, Kind: gate.VenueFill, Symbol: sym, Side: trade.Buy, Quantity: trade.Whole(1), Price: trade.Whole(1)}
+	if v.stuck {
+		e.Number = 1
+	}
+	return []gate.VenueEvent{e}, nil
+}
+
+//attack:gate-venue-pages
+func TestVenueWithoutAnEndIsReadInParts(t *testing.T) {
+	v := &endlessVenue{}
+	g := open(t, v) // takes in the first part
+	if v.asked != gate.MaxPages {
+		t.Fatalf("%d pages were read, want %d", v.asked, gate.MaxPages)
+	}
+	if ps, err := g.Positions(ctx); err != nil || ps[0].Quantity.Cmp(trade.Whole(2*gate.MaxPages)) != 0 {
+		t.Fatalf("%+v, %v", ps, err)
+	}
+}
+
+func TestVenueThatNumbersItsEventsOutOfOrderIsRefused(t *testing.T) {
+	v := &endlessVenue{stuck: true}
+	if _, err := gate.Open(ctx, config(filepath.Join(t.TempDir(), "home"), v)); err == nil {
+		t.Fatal("a venue that repeats its events for ever was believed")
+	}
+	if v.asked > 2 {
+		t.Fatalf("it was asked %d times", v.asked)
+	}
+}
+
+// TestRecoveryAsksTheBrokerForLostOutcomes: each answer of the broker, after the sender has gone.
+func TestRecoveryAsksTheBrokerForLostOutcomes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lookup func(trade.BrokerOrderID) (gate.Receipt, error)
+		want   ledger.AuditState
+	}{
+		"has it":      {func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{Outcome: trade.Accepted}, nil }, ledger.Succeeded},
+		"never had":   {func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{Outcome: trade.Rejected}, nil }, ledger.Failed},
+		"cannot tell": {func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{}, nil }, ledger.OutcomeUnknown},
+		"is down":     {func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{}, gate.ErrNotSent }, ledger.OutcomeUnknown},
+	} {
+		v := &venue{answer: func(context.Context, gate.Cleared) (gate.Receipt, error) { return gate.Receipt{}, errors.New("cut off") }}
+		now := time.Now()
+		var cfg gate.Config
+		g := open(t, v, func(c *gate.Config) { c.Now = func() time.Time { return now }; cfg = *c })
+		d := g.Execute(ctx, call(t, "buy", "AAPL", "10", "150.00"))
+		wantDecision(t, d, policy.Allow, ledger.OutcomeUnknown, "")
+		now = now.Add(time.Hour)
+		v.lookup = tt.lookup
+		for range 3 {
+			if err := g.Recover(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows := wantRows(t, g, tt.want)
+		_, events, err := g.History(ctx, rows[0].Intent)
+		if err != nil || len(events) > 3 {
+			t.Errorf("%s: %d events, %v", name, len(events), err)
+		}
+		checkReplay(t, reopen(t, cfg))
+	}
+}
+
+func TestSenderThatLivesIsNotTakenForDead(t *testing.T) {
+	sent, answerIt := make(chan struct{}), make(chan struct{})
+	v := &venue{answer: func(context.Context, gate.Cleared) (gate.Receipt, error) {
+		close(sent)
+		<-answerIt
+		return gate.Receipt{Outcome: trade.Accepted}, nil
+	}}
+	var cfg gate.Config
+	g := open(t, v, func(c *gate.Config) { cfg = *c })
+	done := make(chan ledger.Decision)
+	go func() { done <- g.Execute(ctx, call(t, "buy", "AAPL", "10", "150.00", withOrder("o1"))) }()
+	<-sent
+	second := reopen(t, cfg) // another process, with a recovery of its own
+	wantRows(t, second, ledger.Allowed)
+	repeated := make(chan ledger.Decision)
+	go func() { repeated <- second.Execute(ctx, call(t, "buy", "AAPL", "10", "150.00", withOrder("o1"))) }()
+	close(answerIt)
+	first, again := <-done, <-repeated
+	wantDecision(t, first, policy.Allow, ledger.Succeeded, "")
+	if again.State != ledger.Succeeded || !again.Repeated || again.Intent != first.Intent || v.submits() != 1 {
+		t.Fatalf("the repeat waited for %s, %d submits", again.AppendJSON(nil), v.submits())
+	}
+}
+
+func TestPolicyPipeDoesNotHang(t *testing.T) {
+	var home string
+	g := open(t, nil, func(c *gate.Config) { home = c.Home })
+	path := filepath.Join(home, gate.PolicyName)
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	wantDecision(t, g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00")), policy.Deny, ledger.Blocked, "POLICY_UNREADABLE ")
+}
+
+//attack:gate-audit-rows
+func TestAuditIsNewestFirstAndBounded(t *testing.T) {
+	g := open(t, nil)
+	for range gate.MaxAudit + 3 {
+		g.Authorize(ctx, call(t, "buy", "TSLA", "1", "1.00"))
+	}
+	last := g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00"))
+	for limit, want := range map[int]int{-1: 1, 0: 1, 1: 1, 7: 7, 1 << 30: gate.MaxAudit} {
+		rows, err := g.Audit(ctx, limit)
+		if err != nil || len(rows) != want || rows[0].Intent != last.Intent {
+			t.Errorf("limit %d: %d rows, %v", limit, len(rows), err)
+		}
+	}
+}
