@@ -1,0 +1,302 @@
+package gatetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/trade"
+)
+
+// Broker is a venue in memory that does what the test says. Each new order is answered by the next Answer of its script,
+// then by Default. It keeps the contract of gate.Broker in all else: permits are used, ids are idempotent, events are
+// numbered. It is safe for concurrent use.
+type Broker struct {
+	Now     func() time.Time // nil means the system's clock
+	Default Answer           // nil means Fill
+
+	mu       sync.Mutex
+	script   []Answer
+	calls    []BrokerCall
+	orders   map[trade.BrokerOrderID]*placed
+	refused  map[trade.BrokerOrderID]refusal
+	events   []gate.VenueEvent
+	spent    trade.Decimal // on fills; proceeds of sells are taken off
+	held     map[trade.Symbol]trade.Decimal
+	accepted int
+}
+
+var _ gate.Broker = (*Broker)(nil)
+
+// BrokerCall is one call that the broker got.
+type BrokerCall struct {
+	Method  string // Submit, Cancel, Lookup, Events, Holdings
+	Cleared gate.Cleared
+	ID      trade.BrokerOrderID // of a lookup
+	Refused error               // why the permit was refused; nil if it was good
+}
+
+type placed struct {
+	cleared gate.Cleared
+	receipt gate.Receipt
+	working bool
+}
+
+type refusal struct {
+	digest  trade.Digest
+	any     bool // a lookup closed the id to every order
+	receipt gate.Receipt
+}
+
+// openingCash is what the broker begins with, in dollars.
+const openingCash = 100_000
+
+// Next puts answers at the end of the script.
+func (b *Broker) Next(answers ...Answer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.script = append(b.script, answers...)
+}
+
+// Calls returns the calls so far, in order of arrival.
+func (b *Broker) Calls() []BrokerCall {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+// Submits returns what the good permits of Submit cleared, in order of arrival, whatever became of it.
+func (b *Broker) Submits() []gate.Cleared {
+	var all []gate.Cleared
+	for _, c := range b.Calls() {
+		if c.Method == "Submit" && c.Refused == nil {
+			all = append(all, c.Cleared)
+		}
+	}
+	return all
+}
+
+// Orders returns the accepted orders' ids in the order of their acceptance.
+func (b *Broker) Orders() []trade.BrokerOrderID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ids := make([]trade.BrokerOrderID, b.accepted)
+	for id, p := range b.orders {
+		var n int
+		if _, err := fmt.Sscanf(p.receipt.OrderID, "fake-%d", &n); err == nil {
+			ids[n-1] = id
+		}
+	}
+	return ids
+}
+
+func (b *Broker) now() time.Time {
+	if b.Now == nil {
+		return time.Now()
+	}
+	return b.Now()
+}
+
+// begin records a call and spends its permit.
+func (b *Broker) begin(method string, a gate.Action, p gate.Permit) (gate.Cleared, error) {
+	c, err := p.Use(a, b.now())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, BrokerCall{Method: method, Cleared: c, ID: c.ID, Refused: err})
+	if err != nil {
+		return gate.Cleared{}, fmt.Errorf("gatetest: %w: %w", gate.ErrNotSent, err)
+	}
+	return c, nil
+}
+
+// Submit implements gate.Broker.
+func (b *Broker) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
+	c, err := b.begin("Submit", gate.SubmitOrder, p)
+	if err != nil {
+		return gate.Receipt{}, err
+	}
+	b.mu.Lock()
+	if r, known := b.known(c); known {
+		b.mu.Unlock()
+		return r, nil
+	}
+	answer := b.Default
+	if answer == nil {
+		answer = Fill
+	}
+	if len(b.script) > 0 {
+		answer, b.script = b.script[0], b.script[1:]
+	}
+	b.mu.Unlock()
+	return answer(ctx, b, c)
+}
+
+// known returns the first receipt of an id that the venue has seen.
+func (b *Broker) known(c gate.Cleared) (gate.Receipt, bool) {
+	duplicate := gate.Receipt{Outcome: trade.Rejected, Code: "DUPLICATE_ID", Message: "the id belongs to another order"}
+	if p, ok := b.orders[c.ID]; ok {
+		if p.cleared.Order.Digest() != c.Order.Digest() {
+			return duplicate, true
+		}
+		return p.receipt, true
+	}
+	if r, ok := b.refused[c.ID]; ok {
+		if !r.any && r.digest != c.Order.Digest() {
+			return duplicate, true
+		}
+		return r.receipt, true
+	}
+	return gate.Receipt{}, false
+}
+
+// Accept takes an order as a venue does that has enough of everything but cash: it fills at its limit at once, or
+// rests. Answers call it; an id that is known keeps its first receipt.
+func (b *Broker) Accept(c gate.Cleared, fill bool) gate.Receipt {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r, known := b.known(c); known {
+		return r
+	}
+	if cash := trade.Whole(openingCash).Sub(b.spent); c.Order.Side() == trade.Buy && c.Order.Notional().Cmp(cash) > 0 {
+		return b.refuse(c.ID, refusal{digest: c.Order.Digest()}, "INSUFFICIENT_CASH", "there is not enough cash")
+	}
+	b.accepted++
+	p := &placed{cleared: c, working: true, receipt: gate.Receipt{Outcome: trade.Accepted, OrderID: fmt.Sprintf("fake-%d", b.accepted)}}
+	if b.orders == nil {
+		b.orders = map[trade.BrokerOrderID]*placed{}
+	}
+	b.orders[c.ID] = p
+	if fill {
+		b.fill(p)
+	}
+	return p.receipt
+}
+
+// Refuse rejects an order. Answers call it; an id that is known keeps its first receipt.
+func (b *Broker) Refuse(c gate.Cleared, code, message string) gate.Receipt {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r, known := b.known(c); known {
+		return r
+	}
+	return b.refuse(c.ID, refusal{digest: c.Order.Digest()}, code, message)
+}
+
+func (b *Broker) refuse(id trade.BrokerOrderID, r refusal, code, message string) gate.Receipt {
+	r.receipt = gate.Receipt{Outcome: trade.Rejected, Code: code, Message: message}
+	if b.refused == nil {
+		b.refused = map[trade.BrokerOrderID]refusal{}
+	}
+	b.refused[id] = r
+	return r.receipt
+}
+
+// FillWorking fills a working order at its limit, as if a quote had reached it. It reports whether there was one.
+func (b *Broker) FillWorking(id trade.BrokerOrderID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, ok := b.orders[id]
+	if !ok || !p.working {
+		return false
+	}
+	b.fill(p)
+	return true
+}
+
+func (b *Broker) fill(p *placed) {
+	o := p.cleared.Order
+	if b.held == nil {
+		b.held = map[trade.Symbol]trade.Decimal{}
+	}
+	if o.Side() == trade.Buy {
+		b.spent, b.held[o.Symbol()] = b.spent.Add(o.Notional()), b.held[o.Symbol()].Add(o.Quantity())
+	} else {
+		b.spent, b.held[o.Symbol()] = b.spent.Sub(o.Notional()), b.held[o.Symbol()].Sub(o.Quantity())
+	}
+	b.end(p, gate.VenueFill, o.LimitPrice())
+}
+
+func (b *Broker) end(p *placed, kind gate.VenueEventKind, price trade.Decimal) {
+	o := p.cleared.Order
+	p.working = false
+	b.events = append(b.events, gate.VenueEvent{
+		Number: uint64(len(b.events) + 1), Kind: kind, ID: p.cleared.ID, Symbol: o.Symbol(), Side: o.Side(),
+		Quantity: o.Quantity(), Price: price, At: b.now(),
+	})
+}
+
+// Cancel implements gate.Broker.
+func (b *Broker) Cancel(_ context.Context, p gate.Permit) (gate.Receipt, error) {
+	c, err := b.begin("Cancel", gate.CancelOrder, p)
+	if err != nil {
+		return gate.Receipt{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o, ok := b.orders[c.ID]
+	switch {
+	case !ok:
+		return gate.Receipt{Outcome: trade.Rejected, Code: "ORDER_NOT_FOUND"}, nil
+	case o.working:
+		b.end(o, gate.VenueCancelled, trade.Decimal{})
+	case b.filled(c.ID):
+		return gate.Receipt{Outcome: trade.Rejected, OrderID: o.receipt.OrderID, Code: "ORDER_FILLED"}, nil
+	}
+	return gate.Receipt{Outcome: trade.Accepted, OrderID: o.receipt.OrderID}, nil
+}
+
+func (b *Broker) filled(id trade.BrokerOrderID) bool {
+	return slices.ContainsFunc(b.events, func(e gate.VenueEvent) bool { return e.ID == id && e.Kind == gate.VenueFill })
+}
+
+// Lookup implements gate.Broker.
+func (b *Broker) Lookup(_ context.Context, id trade.BrokerOrderID, notAfter time.Time) (gate.Receipt, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, BrokerCall{Method: "Lookup", ID: id})
+	if p, ok := b.orders[id]; ok {
+		return p.receipt, nil
+	}
+	if r, ok := b.refused[id]; ok {
+		return r.receipt, nil
+	}
+	if !b.now().After(notAfter) {
+		return gate.Receipt{}, nil
+	}
+	return b.refuse(id, refusal{any: true}, "NEVER_RECEIVED", "no order of this id arrived in time"), nil
+}
+
+// eventPage is small, so that tests of those who read events meet more than one page.
+const eventPage = 3
+
+// Events implements gate.Broker.
+func (b *Broker) Events(_ context.Context, after uint64) ([]gate.VenueEvent, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, BrokerCall{Method: "Events"})
+	rest := b.events[min(after, uint64(len(b.events))):]
+	return slices.Clone(rest[:min(len(rest), eventPage)]), nil
+}
+
+// Holdings implements gate.Broker.
+func (b *Broker) Holdings(context.Context) (gate.Holdings, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, BrokerCall{Method: "Holdings"})
+	h := gate.Holdings{Cash: trade.Whole(openingCash).Sub(b.spent)}
+	for s, q := range b.held {
+		if q.Sign() != 0 {
+			h.Positions = append(h.Positions, gate.Holding{Symbol: s, Quantity: q})
+		}
+	}
+	slices.SortFunc(h.Positions, func(x, y gate.Holding) int { return strings.Compare(x.Symbol.String(), y.Symbol.String()) })
+	return h, nil
+}
+
+// errLost is what a connection that broke says.
+var errLost = errors.New("gatetest: the connection broke")

@@ -1,0 +1,170 @@
+package gatetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/trade"
+)
+
+// flawEnv names the flaw of the broker in the processes that TestSuiteFindsEveryFlaw starts.
+const flawEnv = "GATETEST_FLAW"
+
+// flaws are what a broker may get wrong, and the part of the suite that must notice.
+var flaws = map[string]string{
+	"takes the zero permit":           "ZeroPermitIsRefused",
+	"answers a spent permit":          "PermitIsGoodOnce",
+	"takes any permit to cancel":      "PermitIsGoodForOneActionOnly",
+	"looks at no clock":               "ExpiredPermitIsRefused",
+	"makes every submit an order":     "SameIDAndOrderIsOneOrder",
+	"makes every submit an order, 2":  "SameIDFromManyGatesIsOneOrder",
+	"compares no terms":               "SameIDAndOtherOrderIsRejected",
+	"forgets rejections":              "RejectionKeepsItsAnswer",
+	"finds nothing":                   "AnswerLostIsFoundByLookup",
+	"gives up at once":                "OrderLostIsRejectedOnceItsPermitHasExpired",
+	"never gives up":                  "OrderLostIsRejectedOnceItsPermitHasExpired",
+	"takes what it gave up":           "LookupThatSaysNeverReceivedIsFinal",
+	"says not sent and sends":         "CancelledContextLeavesAWholeOrderOrNone",
+	"cancels in words only":           "CancelEndsAWorkingOrder",
+	"cancels what is filled":          "CancelOfAFilledOrderIsRejected",
+	"numbers each page from one":      "EventsAreNumberedWithoutGaps",
+	"skips a number":                  "EventsAreNumberedWithoutGaps",
+	"shows yesterday's holdings":      "HoldingsAreTheSumOfTheFills",
+	"forgets orders when it restarts": "ReopenedVenueKnowsEverything",
+}
+
+// flawed is the broker in memory with one flaw.
+type flawed struct {
+	*Broker
+	flaw string
+	n    int
+}
+
+func (f *flawed) is(flaw string) bool { return f.flaw == flaw }
+
+func (f *flawed) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
+	switch {
+	case f.is("looks at no clock"):
+		c, err := p.Use(gate.SubmitOrder, time.Time{})
+		if err != nil {
+			return gate.Receipt{}, errors.Join(gate.ErrNotSent, err)
+		}
+		return f.Accept(c, true), nil
+	case f.flaw == "makes every submit an order" || f.flaw == "makes every submit an order, 2":
+		c, err := p.Use(gate.SubmitOrder, f.now())
+		if err != nil {
+			return gate.Receipt{}, err
+		}
+		f.mu.Lock()
+		f.n++
+		c.ID += trade.BrokerOrderID(fmt.Sprint(f.n))
+		f.mu.Unlock()
+		return f.Accept(c, true), nil
+	case f.is("says not sent and sends") && ctx.Err() != nil:
+		_, _ = f.Broker.Submit(ctx, p)
+		return gate.Receipt{}, gate.ErrNotSent
+	}
+	r, err := f.Broker.Submit(ctx, p)
+	switch {
+	case f.is("takes the zero permit") && errors.Is(err, gate.ErrNoPermit), f.is("answers a spent permit") && errors.Is(err, gate.ErrPermitUsed):
+		return gate.Receipt{Outcome: trade.Accepted}, nil
+	case f.is("compares no terms") && r.Code == "DUPLICATE_ID":
+		return gate.Receipt{Outcome: trade.Accepted, OrderID: "fake-1"}, nil
+	case f.is("forgets rejections"), f.is("takes what it gave up"):
+		if r.Outcome == trade.Rejected {
+			f.mu.Lock()
+			clear(f.refused)
+			f.mu.Unlock()
+		}
+	}
+	return r, err
+}
+
+func (f *flawed) Cancel(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
+	r, err := f.Broker.Cancel(ctx, p)
+	switch {
+	case f.is("takes any permit to cancel") && errors.Is(err, gate.ErrPermitAction), f.is("cancels what is filled") && err == nil:
+		return gate.Receipt{Outcome: trade.Accepted}, nil
+	case f.is("cancels in words only"):
+		f.mu.Lock()
+		f.events = nil
+		f.mu.Unlock()
+	}
+	return r, err
+}
+
+func (f *flawed) Lookup(ctx context.Context, id trade.BrokerOrderID, notAfter time.Time) (gate.Receipt, error) {
+	switch {
+	case f.is("finds nothing"), f.is("never gives up"):
+		return gate.Receipt{}, nil
+	case f.is("gives up at once"):
+		return gate.Receipt{Outcome: trade.Rejected, Code: "NEVER_RECEIVED"}, nil
+	}
+	r, err := f.Broker.Lookup(ctx, id, notAfter)
+	if f.is("takes what it gave up") {
+		f.mu.Lock()
+		clear(f.refused)
+		f.mu.Unlock()
+	}
+	return r, err
+}
+
+func (f *flawed) Events(ctx context.Context, after uint64) ([]gate.VenueEvent, error) {
+	page, err := f.Broker.Events(ctx, after)
+	for i := range page {
+		if f.is("numbers each page from one") {
+			page[i].Number = uint64(i + 1)
+		}
+		if f.is("skips a number") && page[i].Number > 2 {
+			page[i].Number++
+		}
+	}
+	return page, err
+}
+
+func (f *flawed) Holdings(ctx context.Context) (gate.Holdings, error) {
+	if f.is("shows yesterday's holdings") {
+		return gate.Holdings{Cash: trade.Whole(openingCash)}, nil
+	}
+	return f.Broker.Holdings(ctx)
+}
+
+// TestFlawedBroker runs the suite on a flawed broker; run by itself it does nothing.
+func TestFlawedBroker(t *testing.T) {
+	flaw := os.Getenv(flawEnv)
+	if flaw == "" {
+		t.Skip("it is a program for another test")
+	}
+	TestBroker(t, func(t *testing.T) Fixture {
+		fx := memoryFixture(t)
+		b := &flawed{Broker: fx.Broker.(*Broker), flaw: flaw}
+		fx.Broker = b
+		fx.Reopen = func() gate.Broker {
+			if b.is("forgets orders when it restarts") {
+				clear(b.orders)
+			}
+			return b
+		}
+		return fx
+	})
+}
+
+func TestSuiteFindsEveryFlaw(t *testing.T) {
+	for flaw, part := range flaws {
+		t.Run(flaw, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestFlawedBroker$/^"+part+"$")
+			cmd.Env = append(os.Environ(), flawEnv+"="+flaw)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: TestFlawedBroker/"+part) {
+				t.Errorf("the suite did not notice: %v\n%s", err, out)
+			}
+		})
+	}
+}

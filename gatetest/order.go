@@ -1,0 +1,129 @@
+package gatetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/trade"
+)
+
+// Account is the account that the builders' orders are for.
+const Account trade.Account = "paper"
+
+// draft is a limit order for the day in the canonical names.
+func draft(side, symbol, quantity, limit string) trade.Draft {
+	text := func(name, value string) trade.Text { return trade.Text{Name: name, Value: value, Kind: trade.IsText} }
+	return trade.Draft{
+		Account: Account, Symbol: text("symbol", symbol), Side: text("side", side), Quantity: text("quantity", quantity),
+		Type: text("order_type", "limit"), LimitPrice: text("limit_price", limit), TimeInForce: text("time_in_force", "day"),
+	}
+}
+
+// Order parses a limit order for the day. What is no order fails the test.
+func Order(t testing.TB, side, symbol, quantity, limit string) trade.Order {
+	t.Helper()
+	o, _, faults := trade.Parse(draft(side, symbol, quantity, limit))
+	if len(faults) > 0 {
+		t.Fatalf("%s %s %s at %s is no order: %v", side, quantity, symbol, limit, faults)
+	}
+	return o
+}
+
+// Call builds the guarded call of an agent named local through MCP. What is no order makes a call with faults.
+func Call(t testing.TB, side, symbol, quantity, limit string, edit ...func(*gate.Call)) gate.Call {
+	t.Helper()
+	o, _, faults := trade.Parse(draft(side, symbol, quantity, limit))
+	c := CallFor(o, edit...)
+	c.Faults = faults
+	c.Raw = fmt.Appendf(nil, `{"symbol":%q,"side":%q,"quantity":%q,"order_type":"limit","limit_price":%q}`, symbol, side, quantity, limit)
+	return c
+}
+
+// CallFor builds the same of an order that is parsed already.
+func CallFor(o trade.Order, edit ...func(*gate.Call)) gate.Call {
+	account := o.Account()
+	if o.IsZero() {
+		account = Account
+	}
+	c := gate.Call{
+		Origin:  gate.Origin{Agent: "local", Surface: "mcp", Harness: "claude", Session: "session-1", Tool: "paper_place_order_a"},
+		Account: account, Order: o, Raw: o.AppendJSON(nil),
+	}
+	for _, f := range edit {
+		f(&c)
+	}
+	return c
+}
+
+// WithToolCall gives a call the harness's id.
+func WithToolCall(id trade.ToolCallID) func(*gate.Call) {
+	return func(c *gate.Call) { c.Origin.ToolCallID = id }
+}
+
+// WithClientOrder gives a call the agent's own id.
+func WithClientOrder(id trade.ClientOrderID) func(*gate.Call) {
+	return func(c *gate.Call) { c.Tags.ClientOrderID = id }
+}
+
+// Policy returns a valid policy that allows every order in the symbols that sells no more than is held.
+func Policy(symbols ...trade.Symbol) []byte {
+	names := make([]string, 0, len(symbols))
+	for _, s := range symbols {
+		names = append(names, fmt.Sprintf("%q", s.String()))
+	}
+	return fmt.Appendf(nil, `{"max_gross_buy_notional_usd":"999999999999.99","max_quantity":999999999999,"symbol_allowlist":[%s],`+
+		`"order_type_allowlist":["limit"],"side_allowlist":["buy","sell"]}`, strings.Join(names, ","))
+}
+
+// Home makes a data directory with a policy that allows every order in AAPL and MSFT.
+func Home(t testing.TB) string {
+	t.Helper()
+	var symbols []trade.Symbol
+	for _, name := range []string{"AAPL", "MSFT"} {
+		s, _ := trade.ParseSymbol(name)
+		symbols = append(symbols, s)
+	}
+	return home(t, symbols...)
+}
+
+func home(t testing.TB, symbols ...trade.Symbol) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "home")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "policy.json"), Policy(symbols...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Config returns the configuration of a gate in a directory that Home made, on the system's clock, with a wait for locks
+// that suits a busy machine.
+func Config(home string, b gate.Broker) gate.Config {
+	return gate.Config{
+		Home: home, Create: true, Broker: b, Account: Account, LockWait: 10 * time.Second,
+		Now: time.Now, Entropy: Entropy(uint64(time.Now().UnixNano())),
+	}
+}
+
+// Open opens a gate and closes it when the test ends.
+func Open(t testing.TB, cfg gate.Config) *gate.Gate {
+	t.Helper()
+	g, err := gate.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
