@@ -76,8 +76,8 @@ func FaultCodes() []CodeRow {
 	}
 }
 
-// Printable returns text from outside as it may be shown to a person: control, format and bidirectional characters and
-// bytes that are not UTF-8 are escaped, and what is left is cut to at most max characters, of which the last is then an
+// Printable returns text from outside as it may be shown to a person: control, format, bidirectional and invisible
+// characters and bytes that are not UTF-8 are escaped, and what is left is cut to at most max characters, of which the last is then an
 // ellipsis.
 func Printable(s string, max int) string {
 	var b strings.Builder
@@ -116,10 +116,17 @@ func escape(r rune, size int, first byte) string {
 		return `\n`
 	case r == '\t':
 		return `\t`
-	case r > 0xffff && !unicode.IsPrint(r):
+	case r > 0xffff && !visible(r):
 		return fmt.Sprintf(`\U%08x`, r)
-	case !unicode.IsPrint(r): // control, format (which holds the bidirectional ones), unassigned, odd spaces
+	case !visible(r):
 		return fmt.Sprintf(`\u%04x`, r)
 	}
 	return string(r)
+}
+
+// visible leaves out control and format characters (the bidirectional and zero-width ones among them), unassigned ones,
+// spaces other than the ASCII one, and the few letters, marks and symbols that nothing is drawn for.
+func visible(r rune) bool {
+	const brailleBlank = 0x2800
+	return unicode.IsPrint(r) && r != brailleBlank && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

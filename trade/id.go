@@ -3,6 +3,7 @@ package trade
 import (
 	"encoding/base32"
 	"encoding/hex"
+	"strings"
 	"time"
 )
 
@@ -47,7 +48,9 @@ func ParseClientOrderID(s string) (ClientOrderID, bool) {
 // IntentID is the gate's own id of one intent: a ULID, so that it sorts by time and its record can be found by it.
 type IntentID string
 
-var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+const crockfordDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+var crockford = base32.NewEncoding(crockfordDigits).WithPadding(base32.NoPadding)
 
 // NewIntentID makes an id from a time and 80 bits of entropy.
 func NewIntentID(at time.Time, entropy [10]byte) IntentID {
@@ -70,16 +73,21 @@ func ParseIntentID(s string) (IntentID, bool) {
 	if len(s) != 26 || s[0] > '7' {
 		return "", false
 	}
-	if _, err := crockford.DecodeString(s); err != nil {
-		return "", false
+	for i := range len(s) { // the decoder would skip line ends
+		if strings.IndexByte(crockfordDigits, s[i]) < 0 {
+			return "", false
+		}
 	}
 	return IntentID(s), true
 }
 
 // Time returns the millisecond at which the id was made; the zero time for what is not an intent id.
 func (id IntentID) Time() time.Time {
+	if _, ok := ParseIntentID(string(id)); !ok {
+		return time.Time{}
+	}
 	b, err := crockford.DecodeString(string(id))
-	if err != nil || len(b) < 8 {
+	if err != nil {
 		return time.Time{}
 	}
 	var ms uint64
