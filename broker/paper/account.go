@@ -84,6 +84,7 @@ func (a *account) fill(o order, price trade.Decimal) {
 // bid if its limit is not above that. On a crossed quote nothing fills.
 func match(o order, q trade.Quote) (trade.Decimal, bool) {
 	switch {
+	//limit:paper-crossed-quote Nothing fills on a quote whose bid is above its ask.
 	case market.Crossed(q):
 		return trade.Decimal{}, false
 	case o.side == trade.Buy && o.limit.Cmp(q.Ask) >= 0:

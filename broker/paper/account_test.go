@@ -87,6 +87,7 @@ func TestAccountRefusesOneWorkingOrderTooMany(t *testing.T) {
 	}
 }
 
+//attack:paper-crossed-quote
 func TestMatchFillsAtTheQuoteOrNotAtAll(t *testing.T) {
 	q := trade.Quote{Bid: dec(t, "149.90"), Ask: dec(t, "149.95")}
 	crossed := trade.Quote{Bid: dec(t, "149.96"), Ask: dec(t, "149.95")}

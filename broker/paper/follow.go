@@ -82,7 +82,8 @@ func (b *Broker) Lookup(ctx context.Context, id trade.BrokerOrderID, notAfter ti
 	return r, nil
 }
 
-// Events returns fills, cancels and expiries after the event of that number, at most 500.
+// Events returns fills, cancels and expiries after the event of that number, at most 500. Their numbers rise in the order
+// in which they were stored; an expiry that was seen late carries the earlier time at which the order ended.
 func (b *Broker) Events(ctx context.Context, after uint64) (page []gate.VenueEvent, err error) {
 	if after >= math.MaxInt64 {
 		return nil, nil

@@ -38,6 +38,7 @@ func (b *Broker) submit(ctx context.Context, c gate.Cleared) (gate.Receipt, erro
 			return gate.Receipt{}, err
 		case first.Outcome == trade.Unknown:
 			return d.take(c, b, book, noQuotes)
+		//limit:paper-one-order-an-id An id belongs to its first order for ever; another order under it is rejected.
 		case digest != "" && digest != c.Order.Digest().String():
 			return rejected(DuplicateID, fmt.Sprintf("the id %s belongs to another order", c.ID)), nil
 		}
@@ -47,6 +48,7 @@ func (b *Broker) submit(ctx context.Context, c gate.Cleared) (gate.Receipt, erro
 
 // once runs one cleared action in a transaction of its own, while the permit is good and the caller waits.
 func (b *Broker) once(ctx context.Context, c gate.Cleared, act func(*desk) (gate.Receipt, error)) (gate.Receipt, error) {
+	//limit:paper-id An order's id has 1 to 128 of A-Z a-z 0-9 . _ - or nothing is stored.
 	if _, ok := trade.ParseClientOrderID(string(c.ID)); !ok {
 		return gate.Receipt{}, notSent(fmt.Errorf("the id %q is not one", trade.Printable(string(c.ID), 64)))
 	}
