@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -105,13 +107,22 @@ func allow(h harness, ev *event, d ledger.Decision) answer {
 		dst = wire.AppendText(dst, "hookEventName", ev.name)
 		dst = wire.AppendText(dst, "permissionDecision", "allow")
 		if h.name == "codex" {
-			dst = append(wire.AppendName(dst, "updatedInput"), ev.args...)
+			dst = append(wire.AppendName(dst, "updatedInput"), oneLine(ev.args)...)
 		} else {
 			dst = wire.AppendText(dst, "permissionDecisionReason", why)
 		}
 		dst = append(dst, '}', '}')
 	}
 	return answer{stdout: append(dst, '\n'), code: exitPass}
+}
+
+// oneLine takes the white space out of arguments that a dialect has read, so that an answer is one line.
+func oneLine(args []byte) []byte {
+	v := jsontext.Value(append([]byte(nil), args...))
+	if err := v.Compact(); err != nil {
+		return args // what a dialect read is JSON
+	}
+	return v
 }
 
 // reasonOf says why a decision is not a grant: codes and sentences first, so that a model can repair the call, then

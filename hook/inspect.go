@@ -227,6 +227,9 @@ func (in *inspection) event(event string, deciding bool) {
 	if !deciding {
 		severity, loss = Warn, "outcomes stay unknown, and changed arguments are not noticed"
 	}
+	if len(mine) == 0 && in.pluginEnabled() {
+		return // the plugin brings its own hooks
+	}
 	if len(mine) == 0 {
 		in.say(severity, "no %s hook starts sallyport, so %s. Paste what sallyport hook print %s shows", event, loss, in.target.Harness)
 		return
