@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sallyport/gate"
+	"sallyport/hook"
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// log is where causes go that a caller is not told: standard error, never standard output, which is the protocol's.
+func (a *app) log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
+func mcpCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "mcp", Short: "Serve the five tools to an agent over MCP on standard input and output",
+		GroupID: groupAgents, Args: exactly(0),
+		Long: `Serve the Model Context Protocol on standard input and output: two tools that
+place paper orders through the gate, and three that only read. The server ends
+when its input ends. Messages for people go to standard error.
+
+The harness starts it; see the examples for what to configure there.`,
+		Example: `  claude mcp add trading -- sallyport mcp
+  codex mcp add trading -- sallyport mcp`,
+	}
+	withAgent(a, c)
+	return runs(c, func(ctx context.Context, _ []string) error {
+		g, cfg, err := a.openGate(ctx, trading)
+		if err != nil {
+			return err
+		}
+		t, err := a.tools(g, cfg)
+		if err == nil {
+			err = t.ServeStdio(ctx)
+		}
+		return errors.Join(err, g.Close())
+	})
+}
+
+func toolCommand(a *app) *cobra.Command {
+	o := gate.Origin{}
+	var surface, harness, session, call string
+	c := &cobra.Command{
+		Use: "tool NAME [flags]", Short: "Run one of the five tools: arguments on standard input, its answer on output",
+		GroupID: groupAgents, Args: exactly(1),
+		Long: `Run one tool exactly as the MCP server would: its arguments are read from
+standard input, one JSON object; its answer is printed, one JSON object. Plugins
+of harnesses call this. Whatever the exit code, an answer that was printed
+counts.
+
+Exit codes: those of the decision in the answer: 0 allowed or fine, 1 denied or
+an error, 4 held.`,
+		Example: `  echo '{}' | sallyport tool trade_policy_get
+  sallyport tool trade_check < order.json
+  sallyport tool paper_place_order_a --surface plugin --harness hermes \
+      --session s1 --tool-call-id call_7 < order.json`,
+		ValidArgs: []string{"paper_place_order_a", "paper_place_order_b", "trade_check", "trade_policy_get", "trade_audit"},
+	}
+	c.Flags().StringVar(&surface, "surface", "cli", "through what the call came: cli or plugin `S`")
+	c.Flags().StringVar(&harness, "harness", "", "the harness `H` that drives the agent")
+	c.Flags().StringVar(&session, "session", "", "the harness's session `ID`")
+	c.Flags().StringVar(&call, "tool-call-id", "", "the harness's `ID` of this tool call")
+	withAgent(a, c)
+	return runs(c, func(ctx context.Context, args []string) error {
+		if surface != "cli" && surface != "plugin" {
+			return usage("Use cli or plugin.", "the surface %q is not known", show(surface))
+		}
+		o.Surface, o.Harness, o.Session, o.ToolCallID = surface, trade.Harness(harness), trade.Session(session), trade.ToolCallID(call)
+		raw, err := a.body("-")
+		if err != nil {
+			return err
+		}
+		g, cfg, err := a.openGate(ctx, useOf(args[0]))
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		o.Agent = cfg.Agent
+		t, err := a.tools(g, cfg)
+		if err != nil {
+			return err
+		}
+		r := t.Call(ctx, o, args[0], raw)
+		if err := a.printJSON(r.JSON); err != nil {
+			return err
+		}
+		return result(codeOfAnswer(r.JSON, r.IsError))
+	})
+}
+
+// useOf says what a tool wants of the gate. All of them create what is missing, since an agent's first call may be any.
+func useOf(tool string) use {
+	if strings.HasPrefix(tool, "paper_") {
+		return trading
+	}
+	return founding
+}
+
+// codeOfAnswer returns the exit code of a tool's answer: by the verdict in it, if there is one.
+func codeOfAnswer(answer []byte, isError bool) int {
+	v, err := wire.Read(answer, wire.Limits{Bytes: len(answer), Depth: 64})
+	if err != nil {
+		return exitInternal
+	}
+	verdict, _ := v.Member("verdict")
+	switch {
+	case verdict.Text == "hold":
+		return exitHeld
+	case verdict.Text == "deny", isError:
+		return exitDenied
+	}
+	return exitFine
+}
+
+// harnesses are those whose hooks are known.
+func harnesses() []string { return []string{"claude", "codex", "gemini", "qwen", "hermes"} }
+
+// hookCommand is for the help, and for printing settings: a hook itself never comes this far.
+func hookCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "hook", Short: "Answer a tool-call hook of a harness, or print the settings that arm it", GroupID: groupAgents,
+		Long: `Answer one tool-call event of a harness: claude, codex, gemini, qwen or hermes.
+The event is read from standard input. A tool that no guard names passes: exit
+code 0 and no output. A guarded order is decided by the gate: an allow is
+printed, exit code 0; everything else, every failure included, is a denial that
+all five harnesses understand, exit code 2. It answers within 2 seconds.
+
+  sallyport hook HARNESS [--data-dir D]
+
+Harnesses start this command; 'sallyport hook print HARNESS' prints what to put
+into their settings. It never creates a data directory.`,
+		Example: `  sallyport hook print claude
+  sallyport hook claude < event.json`,
+	}
+	return parent(c, hookPrintCommand(a))
+}
+
+func hookPrintCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "print HARNESS", Short: "Print the settings that arm the hook in a harness", Args: exactly(1), ValidArgs: harnesses(),
+		Long: `Print the settings snippet to paste, in the composition that is fail-closed for
+that harness, and what the file cannot say. The snippet goes to standard output,
+the rest to standard error, so that the output can be redirected into a file.`,
+		Example: "  sallyport hook print claude\n  sallyport hook print codex > snippet.toml",
+	}
+	withJSON(a, c, "print one object")
+	return runs(c, func(_ context.Context, args []string) error {
+		target, err := a.target(args[0])
+		if err != nil {
+			return err
+		}
+		s, err := hook.Print(target)
+		if err != nil {
+			return usage("Use one of "+strings.Join(harnesses(), ", ")+".", "%v", err)
+		}
+		if a.json {
+			return a.printJSON(appendSnippet(nil, target.Harness, s))
+		}
+		a.printf("%s\n", strings.TrimRight(s.Text, "\n"))
+		a.remark("", "Goes into "+s.File)
+		for _, n := range s.Notes {
+			a.remark("- ", n)
+		}
+		return nil
+	})
+}
+
+// remark writes wrapped text to standard error behind a mark.
+func (a *app) remark(mark, text string) {
+	margin := strings.Repeat(" ", len(mark))
+	_, _ = io.WriteString(a.stderr, mark+strings.TrimPrefix(indent(margin, text), margin))
+}
+
+// target says what a snippet is for: this binary by its absolute path, and the data directory if it is not the default.
+func (a *app) target(harness string) (hook.Target, error) {
+	if !slices.Contains(harnesses(), harness) {
+		return hook.Target{}, usage("Use one of "+strings.Join(harnesses(), ", ")+".", "the harness %q is not known", show(harness))
+	}
+	home, cfg, err := a.dataDir()
+	if err != nil {
+		return hook.Target{}, err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return hook.Target{}, err
+	}
+	t := hook.Target{Harness: harness, Binary: binary, DataDir: home, Guards: cfg.Guards}
+	if byDefault, err := resolveHome("", func(name string) string { // as a harness will see it, without our environment
+		if name == "HOME" {
+			return a.getenv(name)
+		}
+		return ""
+	}); err == nil && byDefault == home {
+		t.DataDir = ""
+	}
+	return t, nil
+}
+
+func appendSnippet(b []byte, harness string, s hook.Snippet) []byte {
+	b = wire.AppendText(append(b, '{'), "harness", harness)
+	b = wire.AppendText(b, "file", s.File)
+	b = wire.AppendText(b, "text", s.Text)
+	b = append(wire.AppendName(b, "notes"), '[')
+	for i, n := range s.Notes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.AppendString(b, n)
+	}
+	return append(b, "]}"...)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"sallyport/trade"
+)
+
+// app is what the commands share: the process's own streams, environment, clock and randomness, and the flags that
+// every command has.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	getenv func(string) string
+	now    func() time.Time
+	random func(*[10]byte)
+
+	home  string // --data-dir
+	agent string // --agent
+	json  bool   // --json
+}
+
+// newApp returns the app of this process.
+func newApp() *app {
+	return &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom}
+}
+
+// fillRandom never fails: without the system's randomness crypto/rand ends the program.
+func fillRandom(b *[10]byte) { _, _ = rand.Read(b[:]) }
+
+// color returns the paint of standard output.
+func (a *app) color() paint { return paint{wantsColor(a.stdout, a.getenv)} }
+
+// interrupted returns a context that ends with SIGINT or SIGTERM.
+func interrupted() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
+
+// dataDir returns the data directory and its configuration, checked. It need not exist.
+func (a *app) dataDir() (string, config, error) {
+	home, err := resolveHome(a.home, a.getenv)
+	if err != nil {
+		return "", config{}, err
+	}
+	exists, err := checkHome(home)
+	if err != nil {
+		return "", config{}, err
+	}
+	c := defaultConfig(home)
+	if exists {
+		if c, err = loadConfig(home); err != nil {
+			return "", config{}, err
+		}
+	}
+	c.Agent, err = a.agentName(c.Agent)
+	return home, c, err
+}
+
+// agentName returns who proposes: the flag, else SALLYPORT_AGENT, else what the configuration says.
+func (a *app) agentName(configured trade.Agent) (trade.Agent, error) {
+	for _, s := range []string{a.agent, a.getenv(agentVariable)} {
+		if s == "" {
+			continue
+		}
+		if !isName(s) {
+			return "", usage("Use 1 to 64 of A-Z a-z 0-9 . _ -", "the agent's name %q is not valid", show(s))
+		}
+		return trade.Agent(s), nil
+	}
+	return configured, nil
+}
+
+// printLines calls f with a buffered standard output and flushes it. A reader that has gone away ends the command
+// quietly, as for every filter.
+func (a *app) printLines(f func(w *bufio.Writer) error) error {
+	w := bufio.NewWriterSize(a.stdout, 1<<16)
+	if err := f(w); err != nil {
+		w.Flush()
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return internal(fmt.Errorf("standard output cannot be written: %w", err))
+	}
+	return nil
+}
+
+// printJSON writes one object and a line feed.
+func (a *app) printJSON(object []byte) error {
+	return a.printLines(func(w *bufio.Writer) error {
+		w.Write(object)
+		return w.WriteByte('\n')
+	})
+}
+
+// printf writes for people.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
+
+// note writes a remark for people to standard error.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "sallyport: "+format+"\n", args...)
+}

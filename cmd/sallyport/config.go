@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tailscale/hujson"
+
+	"sallyport/hook"
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// configName is the configuration file's name in the data directory.
+const configName = "sallyport.json"
+
+// agentVariable names the environment variable that says which agent is calling.
+const agentVariable = "SALLYPORT_AGENT"
+
+// config is what sallyport.json says: JSON with comments and trailing commas. The file is optional, and so is every
+// key; unknown and duplicate keys are errors. Flags win over the environment (SALLYPORT_HOME, SALLYPORT_AGENT), which
+// wins over the file, which wins over the defaults. Relative paths start at the data directory.
+//
+//	{
+//	  "agent": "local",                  // who proposes, unless SALLYPORT_AGENT says so
+//	  "policy": "policy.json",           // the operator's limits
+//	  "quotes": "quotes.jsonl",          // what the paper venue trades at: {symbol, bid, ask, last, at} a line
+//	  "paper": {"cash": "100000.00"},    // what a new paper venue starts with
+//	  "guards": [                        // tools that the hooks guard beside our own order tools
+//	    {"match": "mcp__alpaca__place_order", "dialect": "alpaca"},
+//	    {"match": "mcp__alpaca__get_*", "pass": true}
+//	  ],
+//	  "require_hook": false,             // execute only what a hook permitted
+//	  "deadlines": {
+//	    "outcome": "60s",                // then a missing outcome is unknown
+//	    "send": "5s",                    // from the decision to the first byte that leaves
+//	    "broker": "10s",                 // for the broker's answer
+//	    "lock": "1s"                     // for the journal's lock
+//	  }
+//	}
+type config struct {
+	Agent       trade.Agent
+	Policy      string // absolute path
+	Quotes      string // absolute path
+	Cash        trade.Decimal
+	Guards      []hook.Guard // beside the order tools of our own, which are always guarded
+	RequireHook bool
+	Deadlines   deadlines
+}
+
+// deadlines bound the steps of an order.
+type deadlines struct{ Outcome, Send, Broker, Lock time.Duration }
+
+// defaultConfig is what holds without a file.
+func defaultConfig(home string) config {
+	cash, _ := trade.ParseDecimal("100000.00")
+	return config{
+		Agent: "local", Cash: cash,
+		Policy: filepath.Join(home, "policy.json"), Quotes: filepath.Join(home, "quotes.jsonl"),
+		Deadlines: deadlines{Outcome: 60 * time.Second, Send: 5 * time.Second, Broker: 10 * time.Second, Lock: time.Second},
+	}
+}
+
+// loadConfig reads sallyport.json of a data directory, if there is one.
+func loadConfig(home string) (config, error) {
+	path := filepath.Join(home, configName)
+	raw, err := readTrusted(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return defaultConfig(home), nil
+	case errors.Is(err, errNotTrusted):
+		return config{}, usage("Make it a regular file of this user: chmod 600 "+showPath(path), "the configuration is %v", err)
+	case err != nil:
+		return config{}, usage("Make it readable for this user, or remove it.", "the configuration cannot be read: %v", err)
+	}
+	c, err := parseConfig(raw, home)
+	if err != nil {
+		return config{}, usage("Correct "+showPath(path)+"; every key is optional.", "the configuration is not valid:\n%v", err)
+	}
+	return c, nil
+}
+
+// maxConfigDepth bounds the nesting of sallyport.json.
+//
+//limit:config-depth The configuration is nested at most 8 levels.
+const maxConfigDepth = 8
+
+// parseConfig reads the bytes of sallyport.json. Every error is reported, each with its line and column.
+func parseConfig(raw []byte, home string) (config, error) {
+	if err := checkDepth(raw); err != nil {
+		return config{}, err
+	}
+	std, err := hujson.Standardize(bytes.Clone(raw))
+	if err != nil {
+		return config{}, errors.New(configName + ": " + strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	v, err := wire.Read(std, wire.Limits{Bytes: maxConfig, Depth: maxConfigDepth})
+	if err != nil {
+		return config{}, fmt.Errorf("%s: %w", configName, err)
+	}
+	c := defaultConfig(home)
+	r := configReader{raw: std, home: home}
+	r.object(v, "", map[string]func(string, wire.Value){
+		"agent":        func(n string, v wire.Value) { c.Agent = trade.Agent(r.name(n, v)) },
+		"policy":       func(n string, v wire.Value) { c.Policy = r.path(n, v) },
+		"quotes":       func(n string, v wire.Value) { c.Quotes = r.path(n, v) },
+		"paper":        func(n string, v wire.Value) { r.paper(n, v, &c) },
+		"guards":       func(n string, v wire.Value) { c.Guards = r.guards(v) },
+		"require_hook": func(n string, v wire.Value) { c.RequireHook = r.boolean(n, v) },
+		"deadlines":    func(n string, v wire.Value) { r.deadlines(n, v, &c.Deadlines) },
+	})
+	if len(r.errs) > 0 {
+		return config{}, errors.Join(r.errs...)
+	}
+	return c, nil
+}
+
+// checkDepth refuses deep nesting before a recursive reader sees it. It also counts brackets in text and comments, of
+// which a real configuration has no such run.
+func checkDepth(raw []byte) error {
+	depth := 0
+	for i, c := range raw {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > 100 {
+			return fmt.Errorf("%s: %s: nested too deeply", configName, place(raw, i))
+		}
+	}
+	return nil
+}
+
+// place says where an offset is, for people.
+func place(raw []byte, offset int) string {
+	offset = min(max(offset, 0), len(raw))
+	line := 1 + bytes.Count(raw[:offset], []byte{'\n'})
+	return fmt.Sprintf("line %d, column %d", line, offset-bytes.LastIndexByte(raw[:offset], '\n'))
+}

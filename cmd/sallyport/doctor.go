@@ -1,0 +1,431 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sallyport/gate"
+	"sallyport/hook"
+	"sallyport/journal"
+	"sallyport/market"
+	"sallyport/policy"
+	"sallyport/wire"
+)
+
+func doctorCommand(a *app) *cobra.Command {
+	var harness, settings string
+	c := &cobra.Command{
+		Use: "doctor [--harness H --settings FILE]", Short: "Check that everything is in order, and armed", GroupID: groupKeep, Args: exactly(0),
+		Long: `Check the data directory: permissions, configuration, policy, journal (opened as
+every command opens it, schema and durability settings read back, the whole chain
+walked), clock, quotes, and that the gate denies a canary order that no policy
+can allow. With --harness and --settings also that the hook is really armed in
+that settings file. Other data directories are named: limits hold within one.
+
+Exit code 0 means that all is well, 1 that there is a finding; each comes with
+what to do about it.`,
+		Example: "  sallyport doctor\n  sallyport doctor --harness claude --settings ~/.claude/settings.json",
+	}
+	c.Flags().StringVar(&harness, "harness", "", "the harness `H` whose settings are inspected: "+strings.Join(harnesses(), ", "))
+	c.Flags().StringVar(&settings, "settings", "", "the settings `FILE` of that harness")
+	withJSON(a, c, "print one object")
+	_ = c.RegisterFlagCompletionFunc("harness", cobra.FixedCompletions(harnesses(), cobra.ShellCompDirectiveNoFileComp))
+	return runs(c, func(ctx context.Context, _ []string) error {
+		if (harness == "") != (settings == "") {
+			return usageOf(c, "--harness and --settings are given together")
+		}
+		e := &examination{app: a}
+		e.examine(ctx)
+		if harness != "" {
+			if err := e.inspect(harness, settings); err != nil {
+				return err
+			}
+		}
+		return e.report()
+	})
+}
+
+// status is what an examination found.
+type status string
+
+// The statuses; only a finding makes the exit code 1.
+const (
+	statusOK      status = "ok"
+	statusNote    status = "note"
+	statusFinding status = "finding"
+)
+
+// found is one result of an examination.
+type found struct {
+	name   string
+	status status
+	detail string
+	repair string // of a finding
+}
+
+// examination gathers what is found. Each step goes on as far as it can, so that one run tells everything.
+type examination struct {
+	app     *app
+	home    string
+	cfg     config
+	results []found
+}
+
+func (e *examination) ok(name, format string, args ...any) {
+	e.results = append(e.results, found{name, statusOK, fmt.Sprintf(format, args...), ""})
+}
+
+func (e *examination) note(name, format string, args ...any) {
+	e.results = append(e.results, found{name, statusNote, fmt.Sprintf(format, args...), ""})
+}
+
+func (e *examination) finding(name, repair, format string, args ...any) {
+	e.results = append(e.results, found{name, statusFinding, fmt.Sprintf(format, args...), repair})
+}
+
+// problem adds an error with its own repair.
+func (e *examination) problem(name string, err error) {
+	var p *problem
+	if errors.As(err, &p) {
+		e.finding(name, p.repair, "%s", p.what)
+		return
+	}
+	e.finding(name, "", "%v", err)
+}
+
+func (e *examination) examine(ctx context.Context) {
+	var err error
+	if e.home, err = resolveHome(e.app.home, e.app.getenv); err != nil {
+		e.problem("data directory", err)
+		return
+	}
+	if !e.directory() {
+		e.others()
+		return
+	}
+	if _, e.cfg, err = e.app.dataDir(); err != nil {
+		e.problem("configuration", err)
+		e.others()
+		return
+	}
+	if exists(filepath.Join(e.home, configName)) {
+		e.ok("configuration", "%s is valid", configName)
+	} else {
+		e.ok("configuration", "no %s; the defaults hold", configName)
+	}
+	e.files()
+	e.quotes()
+	e.gate(ctx)
+	e.others()
+}
+
+// directory examines the data directory itself; without it there is nothing more to see.
+func (e *examination) directory() bool {
+	const name = "data directory"
+	there, err := checkHome(e.home)
+	switch {
+	case err != nil:
+		e.problem(name, err)
+		return false
+	case !there:
+		e.finding(name, "Run 'sallyport init', or name another by SALLYPORT_HOME or --data-dir.", "there is none at %s", showPath(e.home))
+		return false
+	}
+	if fi, err := os.Stat(e.home); err == nil && fi.Mode().Perm()&0o077 != 0 {
+		e.finding(name, "chmod 700 "+showPath(e.home), "others can read %s (mode %04o)", showPath(e.home), fi.Mode().Perm())
+		return true
+	}
+	e.ok(name, "%s, private", showPath(e.home))
+	return true
+}
+
+// files examines who can change or read what lies in the data directory.
+func (e *examination) files() {
+	good := true
+	paths := []string{e.cfg.Policy, e.cfg.Quotes}
+	for _, n := range []string{configName, gate.JournalName, gate.JournalName + "-wal", gate.JournalName + "-shm", paperName, paperName + "-wal", paperName + "-shm"} {
+		paths = append(paths, filepath.Join(e.home, n))
+	}
+	for i, path := range paths {
+		fi, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			e.finding("files", "Make it readable for this user.", "%v", err)
+		case othersCanChange(fi) != "":
+			e.finding("files", "chmod 600 "+showPath(path)+" as its owner.", "%s %s", showPath(path), othersCanChange(fi))
+		case i >= 2 && fi.Mode().Perm()&0o077 != 0:
+			e.finding("files", "chmod 600 "+showPath(path), "others can read %s (mode %04o)", showPath(path), fi.Mode().Perm())
+		default:
+			continue
+		}
+		good = false
+	}
+	if good {
+		e.ok("files", "nobody else can change them")
+	}
+}
+
+func (e *examination) quotes() {
+	book, err := (&market.File{Path: e.cfg.Quotes}).Book()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.note("quotes", "no %s; paper orders rest until there is one ('sallyport init --quotes-sample' writes a sample)", showPath(e.cfg.Quotes))
+	case err != nil:
+		e.finding("quotes", "Correct the line, or write the file anew.", "%v", err)
+	default:
+		e.ok("quotes", "%d symbols", book.Len())
+	}
+}
+
+// gate opens the gate as every command does, and asks it.
+func (e *examination) gate(ctx context.Context) {
+	g, err := e.app.wire(ctx, reading, e.home, e.cfg)
+	if err != nil {
+		e.problem("journal", gateProblem(err))
+		e.policy(nil)
+		return
+	}
+	defer g.Close()
+	e.ok("journal", "opened; schema is this version's, synchronous FULL, as read back")
+	v := g.Policy()
+	e.policy(&v)
+	e.chain(ctx, g.Gate)
+	e.clock(ctx, g.Gate)
+	e.canary(ctx, g.Gate)
+}
+
+// policy examines the policy in force; without a gate only whether it is valid.
+func (e *examination) policy(v *gate.PolicyView) {
+	const name = "policy"
+	if v != nil {
+		if v.Reason != nil {
+			e.finding(name, "Correct "+showPath(e.cfg.Policy)+"; until then every order is denied.", "%s", printable(v.Reason.Message))
+		} else {
+			e.ok(name, "valid, SHA-256 %s", v.SHA256)
+		}
+		return
+	}
+	raw, err := readTrusted(e.cfg.Policy)
+	if err == nil {
+		_, err = policy.Parse(raw)
+	}
+	if err != nil {
+		e.finding(name, "Correct "+showPath(e.cfg.Policy)+".", "%v", err)
+		return
+	}
+	e.ok(name, "valid, SHA-256 %s", hashOf(raw))
+}
+
+func (e *examination) chain(ctx context.Context, g *gate.Gate) {
+	const name = "chain"
+	bar := e.app.startProgress("records verified")
+	head, err := g.Verify(ctx, nil, func(done, total journal.Seq) { bar.at(uint64(done), uint64(total)) })
+	bar.end()
+	var broken *journal.Broken
+	switch {
+	case errors.As(err, &broken):
+		e.finding(name, "Keep the file as it is, and compare it with a backup.", "record %d is the first that is not as it was recorded: %s", broken.Seq, printable(broken.Error()))
+	case err != nil:
+		e.finding(name, "Try again; see that the disk is in order.", "it cannot be walked: %v", err)
+	default:
+		e.ok(name, "%s records, head %s", count(uint64(head.Seq)), shortHead(head))
+	}
+}
+
+// clockTolerance is how far the clock may be behind the newest record: beyond it the gate denies every order.
+//
+//limit:doctor-clock A clock more than 5 seconds behind the newest record is a finding.
+const clockTolerance = 5 * time.Second
+
+func (e *examination) clock(ctx context.Context, g *gate.Gate) {
+	newest, err := newestTime(ctx, g)
+	now := e.app.now()
+	switch {
+	case err != nil:
+		e.finding("clock", "Try again; see that the disk is in order.", "the newest record cannot be read: %v", err)
+	case newest.Sub(now) > clockTolerance:
+		e.finding("clock", "Set the clock; until then every order is denied.", "it is %v behind the newest record", newest.Sub(now).Round(time.Second))
+	default:
+		e.ok("clock", "%s UTC, not behind the newest record", now.UTC().Format(time.DateTime))
+	}
+}
+
+// newestTime returns the time of the newest decision; of the first record where nothing was decided yet.
+func newestTime(ctx context.Context, g *gate.Gate) (at time.Time, err error) {
+	rows, err := g.Audit(ctx, 1)
+	if err != nil || len(rows) > 0 {
+		if len(rows) > 0 {
+			at = rows[0].At
+		}
+		return at, err
+	}
+	enough := errors.New("one record is enough")
+	err = g.Export(ctx, func(r journal.Record) error {
+		at = r.At
+		return enough
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return at, err
+}
+
+// canaryOrder is an order that no policy can allow: its value passes the largest number that a policy can hold.
+const canaryOrder = `{"symbol":"CANARY","side":"buy","quantity":"999999999999","order_type":"limit","limit_price":"999999999999"}`
+
+// canary checks that the gate denies. It is a dry run: nothing is recorded.
+func (e *examination) canary(ctx context.Context, g *gate.Gate) {
+	d, err := findTool(defaultTool)
+	if err != nil {
+		e.problem("canary", err)
+		return
+	}
+	r := g.Check(ctx, callOf(d, []byte(canaryOrder), gate.Origin{Agent: e.cfg.Agent, Surface: "cli", Tool: defaultTool}))
+	if r.Verdict != policy.Deny || r.Order.IsZero() {
+		e.finding("canary", "Stop all agents and report this.", "the gate did not deny an order that no policy can allow: %s", r.Verdict)
+		return
+	}
+	var codes []string
+	for i := range r.Reasons {
+		codes = append(codes, string(r.Reasons[i].Code))
+	}
+	e.ok("canary", "an order that no policy can allow is denied: %s", strings.Join(codes, ", "))
+}
+
+// inspect says whether the hook is armed in a harness's settings file.
+func (e *examination) inspect(harness, settings string) error {
+	target, err := e.app.target(harness)
+	if err != nil {
+		return err
+	}
+	name := harness + " hook"
+	raw, err := os.ReadFile(settings)
+	if err != nil {
+		e.finding(name, "Put there what 'sallyport hook print "+harness+"' shows.", "not armed: %v", err)
+		return nil
+	}
+	for _, f := range hook.Inspect(target, raw) {
+		switch f.Severity {
+		case hook.OK:
+			e.ok(name, "%s", f.Text)
+		case hook.Warn:
+			e.note(name, "%s", f.Text)
+		case hook.Fail:
+			e.finding(name, "", "%s", f.Text)
+		}
+	}
+	return nil
+}
+
+// others names data directories beside this one: each has limits of its own.
+func (e *examination) others() {
+	user := e.app.getenv("HOME")
+	dirs := []string{e.app.getenv(homeVariable)}
+	if user != "" {
+		dirs = append(dirs, filepath.Join(user, ".sallyport"))
+	}
+	hermes := []string{e.app.getenv("HERMES_HOME")}
+	if user != "" {
+		hermes = append(hermes, filepath.Join(user, ".hermes"))
+		profiles, err := filepath.Glob(filepath.Join(user, ".hermes", "profiles", "*"))
+		if err == nil {
+			hermes = append(hermes, profiles...)
+		}
+	}
+	for _, h := range hermes {
+		if h != "" {
+			dirs = append(dirs, filepath.Join(h, "plugin-data", "sallyport"))
+		}
+	}
+	seen := map[string]bool{e.home: true}
+	for _, dir := range dirs {
+		abs, err := filepath.Abs(dir)
+		if dir == "" || err != nil || seen[abs] {
+			continue
+		}
+		seen[abs] = true
+		if exists(filepath.Join(abs, gate.JournalName)) {
+			e.note("elsewhere", "%s is a data directory too; it has its own policy, limits and record", showPath(abs))
+		}
+	}
+}
+
+// report prints the results, and ends with exit code 1 if there is a finding.
+func (e *examination) report() error {
+	bad := 0
+	for _, r := range e.results {
+		if r.status == statusFinding {
+			bad++
+		}
+	}
+	var err error
+	if e.app.json {
+		err = e.app.printJSON(e.appendJSON(nil, bad))
+	} else {
+		err = e.app.printLines(func(w *bufio.Writer) error {
+			w.WriteString(e.describe(bad))
+			return nil
+		})
+	}
+	if err != nil || bad == 0 {
+		return err
+	}
+	return result(exitDenied)
+}
+
+func (e *examination) describe(bad int) string {
+	p := e.app.color()
+	var b strings.Builder
+	for _, r := range e.results {
+		word, color := "ok  ", p.green
+		switch r.status {
+		case statusNote:
+			word, color = "note", p.yellow
+		case statusFinding:
+			word, color = "BAD ", p.red
+		case statusOK:
+		}
+		const margin = "                      "
+		lines := indent(margin, r.detail)
+		fmt.Fprintf(&b, "%s  %-14s  %s", color(word), r.name, strings.TrimPrefix(lines, margin))
+		if r.repair != "" {
+			b.WriteString(indent(margin, "-> "+r.repair))
+		}
+	}
+	switch bad {
+	case 0:
+		b.WriteString("\nAll is well.\n")
+	case 1:
+		b.WriteString("\n1 finding.\n")
+	default:
+		fmt.Fprintf(&b, "\n%d findings.\n", bad)
+	}
+	return b.String()
+}
+
+func (e *examination) appendJSON(b []byte, bad int) []byte {
+	b = append(wire.AppendName(append(b, '{'), "ok"), trueOrFalse(bad == 0)...)
+	b = wire.AppendOptional(b, "data_dir", e.home)
+	b = append(wire.AppendName(b, "checks"), '[')
+	for i, r := range e.results {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.AppendText(append(b, '{'), "name", r.name)
+		b = wire.AppendText(b, "status", string(r.status))
+		b = wire.AppendText(b, "detail", r.detail)
+		b = append(wire.AppendOptional(b, "repair", r.repair), '}')
+	}
+	return append(b, "]}"...)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"sallyport/ledger"
+	"sallyport/policy"
+)
+
+// The exit codes that scripts rely on. The command hook alone uses only 0 and 2.
+const (
+	exitFine     = 0 // allowed, executed, or nothing found
+	exitDenied   = 1 // denied, rejected, not known to be executed, or a finding
+	exitUsage    = 2 // wrong usage or configuration
+	exitInternal = 3 // a failure of ours
+	exitHeld     = 4 // a person must decide
+)
+
+// problem is an error for people: what is wrong, and what they can do about it.
+type problem struct {
+	code   int
+	what   string
+	repair string
+}
+
+// Error returns what is wrong, without the repair.
+func (p *problem) Error() string { return p.what }
+
+// usage returns a problem of usage or configuration.
+func usage(repair, format string, args ...any) *problem {
+	return &problem{code: exitUsage, what: fmt.Sprintf(format, args...), repair: repair}
+}
+
+// finding returns a problem that a check found.
+func finding(repair, format string, args ...any) *problem {
+	return &problem{code: exitDenied, what: fmt.Sprintf(format, args...), repair: repair}
+}
+
+// internal returns a failure of ours or of the machine.
+func internal(err error) *problem { return &problem{code: exitInternal, what: err.Error()} }
+
+// silent ends a command with a code whose cause has been printed already.
+type silent int
+
+// Error is never shown.
+func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
+
+// codeOf returns the exit code of a command's error; what is not classified is a failure of ours.
+func codeOf(err error) int {
+	var p *problem
+	var s silent
+	switch {
+	case err == nil:
+		return exitFine
+	case errors.As(err, &s):
+		return int(s)
+	case errors.As(err, &p):
+		return p.code
+	}
+	return exitInternal
+}
+
+// codeOfDecision returns the exit code of one decision: 0 only for what was allowed and did not fail.
+func codeOfDecision(d ledger.Decision) int {
+	switch d.Verdict {
+	case policy.Hold:
+		return exitHeld
+	case policy.Allow:
+		if d.State == ledger.Failed || d.State == ledger.OutcomeUnknown {
+			return exitDenied
+		}
+		return exitFine
+	}
+	for i := range d.Reasons {
+		if d.Reasons[i].Code == "INTERNAL_ERROR" {
+			return exitInternal
+		}
+	}
+	return exitDenied
+}
+
+// result turns an exit code into a command's error.
+func result(code int) error {
+	if code == exitFine {
+		return nil
+	}
+	return silent(code)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sallyport/hook"
+)
+
+// hookArguments reports whether the command line is a harness's hook, and which harness's: hook HARNESS, with
+// --data-dir anywhere. Help and printing are the command tree's. Whatever else follows hook is answered as a hook would
+// answer an unknown harness: a denial.
+func hookArguments(a *app, args []string) (harness string, ok bool) {
+	if len(args) == 0 || args[0] != "hook" {
+		return "", false
+	}
+	var words []string
+	for i := 1; i < len(args); i++ {
+		dir, joined := strings.CutPrefix(args[i], "--data-dir=")
+		switch {
+		case args[i] == "--help" || args[i] == "-h":
+			return "", false
+		case joined:
+			a.home = dir
+		case args[i] == "--data-dir" && i+1 < len(args):
+			i++
+			a.home = args[i]
+		default:
+			words = append(words, args[i])
+		}
+	}
+	if len(words) > 0 && (words[0] == "print" || words[0] == "help") {
+		a.home = ""
+		return "", false
+	}
+	return strings.Join(words, " "), true
+}
+
+// runHook answers one event of a harness. Whatever fails before the hook itself is reported through it, as a denial.
+func runHook(a *app, harness string) int {
+	ctx, stop := interrupted()
+	defer stop()
+	return hook.Run(ctx, hookConfig(a, harness), a.stdin, a.stdout, a.stderr)
+}
+
+func hookConfig(a *app, harness string) (hc hook.Config) {
+	hc.Harness = harness
+	defer func() {
+		if p := recover(); p != nil {
+			hc.GuardsErr = fmt.Errorf("reading the configuration failed: %v", p)
+		}
+	}()
+	home, cfg, err := a.dataDir()
+	if err != nil {
+		hc.GuardsErr = err
+		return hc
+	}
+	hc.Guards, hc.Agent = cfg.Guards, cfg.Agent
+	hc.Open = func(ctx context.Context) (hook.Gate, error) {
+		g, err := a.wire(ctx, permitting, home, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return g, nil
+	}
+	return hc
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sallyport/gate"
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+func auditResolveCommand(a *app) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "resolve ID accepted|rejected --reason TEXT", Short: "Settle an unknown outcome by a person's word", Args: exactly(2),
+		Long: `Settle the outcome of an intent that is unknown, by your word: accepted keeps its
+exposure as executed, rejected releases it. Look at the broker first. Your user
+name and the reason go on record.`,
+		Example:           "  sallyport audit resolve 01KB9Y2V6T3M8Q4W5X7Z0A1B2C rejected \\\n      --reason \"not in the broker's order list of 30 November\"",
+		ValidArgsFunction: completeOutcome,
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, `TEXT` of up to 500 characters (required)")
+	withJSON(a, c, "print the decision object")
+	return runs(c, func(ctx context.Context, args []string) error {
+		id, err := intentArgument(args[0])
+		if err != nil {
+			return err
+		}
+		outcome, err := trade.ParseOutcome(args[1])
+		if err != nil || outcome == trade.Unknown {
+			return usageOf(c, "%q is not accepted or rejected", show(args[1]))
+		}
+		reason = strings.TrimSpace(reason)
+		//limit:cli-resolve-reason The reason of a settlement has 1 to 500 characters.
+		if n := len([]rune(reason)); n < 1 || n > 500 {
+			return usageOf(c, "--reason has %d characters; 1 to 500 are asked", n)
+		}
+		g, _, err := a.openGate(ctx, reading)
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		d, err := g.Resolve(ctx, gate.Resolution{Intent: id, Outcome: outcome, By: person(), Reason: reason})
+		if err != nil {
+			return notFound(err)
+		}
+		if a.json {
+			return a.printJSON(d.AppendJSON(nil))
+		}
+		a.printf("%s", describe(d, a.color()))
+		return nil
+	})
+}
+
+func completeOutcome(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return []string{"accepted", "rejected"}, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// person names the operating system's user, for the record.
+func person() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return show(u.Username)
+}
+
+func auditExportCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "export", Short: "Write every record as JSON Lines, with the hashes", Args: exactly(0),
+		Long: `Write every record, oldest first, one object a line: seq, stream, at, prev_hash,
+hash, and body, the record itself as JSON. Decimals are text, times are UTC.`,
+		Example: "  sallyport audit export > audit.jsonl",
+	}
+	c.Flags().Bool("json", true, "print JSON Lines; export prints nothing else")
+	return runs(c, func(ctx context.Context, _ []string) error {
+		g, _, err := a.openGate(ctx, reading)
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		head, err := g.Head(ctx)
+		if err != nil {
+			return err
+		}
+		bar := a.startProgress("records written")
+		defer bar.end()
+		return a.printLines(func(w *bufio.Writer) error {
+			var prev journal.Hash
+			var buf []byte
+			return g.Export(ctx, func(r journal.Record) error {
+				buf = append(appendRecord(buf[:0], prev, r), '\n')
+				prev = r.Hash
+				bar.at(uint64(r.Seq), uint64(max(head.Seq, r.Seq)))
+				if _, err := w.Write(buf); err != nil {
+					return fmt.Errorf("standard output cannot be written: %w", err)
+				}
+				return nil
+			})
+		})
+	})
+}
+
+func appendRecord(b []byte, prev journal.Hash, r journal.Record) []byte {
+	b = append(wire.AppendName(append(b, '{'), "seq"), uintText(uint64(r.Seq))...)
+	b = wire.AppendText(b, "stream", r.Stream)
+	b = wire.AppendText(b, "at", r.At.UTC().Format(ledger.TimeFormat))
+	b = wire.AppendText(b, "prev_hash", hex.EncodeToString(prev[:]))
+	b = wire.AppendText(b, "hash", hex.EncodeToString(r.Hash[:]))
+	return append(appendCompact(wire.AppendName(b, "body"), r.Body), '}')
+}
+
+// appendCompact appends a JSON value without white space between its tokens; what is not JSON as text, so that a bad
+// record can still be looked at.
+func appendCompact(b, raw []byte) []byte {
+	var out bytes.Buffer
+	if err := json.Compact(&out, raw); err != nil {
+		return wire.AppendString(b, string(raw))
+	}
+	return append(b, out.Bytes()...)
+}

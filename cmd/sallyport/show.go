@@ -1,0 +1,150 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// shown is how many characters of text from outside are shown.
+const shown = 64
+
+// width is how many columns output for people has.
+const width = 80
+
+// show returns text from outside as it may be shown to a person.
+func show(s string) string { return trade.Printable(s, shown) }
+
+// showPath returns a path in full, so that it can be copied, with what is not printable escaped.
+func showPath(s string) string { return trade.Printable(s, 4096) }
+
+// paint colours text for a terminal; the zero paint leaves it plain.
+type paint struct{ on bool }
+
+func (p paint) sgr(code, s string) string {
+	if !p.on {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p paint) bold(s string) string   { return p.sgr("1", s) }
+func (p paint) dim(s string) string    { return p.sgr("2", s) }
+func (p paint) green(s string) string  { return p.sgr("32", s) }
+func (p paint) red(s string) string    { return p.sgr("31", s) }
+func (p paint) yellow(s string) string { return p.sgr("33", s) }
+
+// verdict colours text by what a decision came to.
+func (p paint) verdict(d ledger.Decision, s string) string {
+	switch {
+	case d.Verdict == policy.Hold || d.State == ledger.OutcomeUnknown:
+		return p.yellow(s)
+	case codeOfDecision(d) == exitFine:
+		return p.green(s)
+	}
+	return p.red(s)
+}
+
+// isTerminal reports whether f is a terminal: a character device other than the null device.
+func isTerminal(f any) bool {
+	file, ok := f.(*os.File)
+	if !ok {
+		return false
+	}
+	fi, err := file.Stat()
+	if err != nil || fi.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && !os.SameFile(fi, null)
+}
+
+// wantsColor follows no-color.org, and dumb terminals.
+func wantsColor(f any, getenv func(string) string) bool {
+	return getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && isTerminal(f)
+}
+
+// wrap breaks text at spaces into lines of at most max characters. A longer word has a line of its own.
+func wrap(s string, max int) []string {
+	var lines []string
+	for para := range strings.SplitSeq(s, "\n") {
+		line := ""
+		for _, word := range strings.Fields(para) {
+			switch {
+			case line == "":
+				line = word
+			case len([]rune(line))+1+len([]rune(word)) <= max:
+				line += " " + word
+			default:
+				lines = append(lines, line)
+				line = word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// indent wraps text to the output's width behind a margin, each line with its line feed.
+func indent(margin, s string) string {
+	var b strings.Builder
+	for _, l := range wrap(s, width-len(margin)) {
+		b.WriteString(strings.TrimRight(margin+l, " ") + "\n")
+	}
+	return b.String()
+}
+
+// table lines up rows of cells; the last column is not padded. Cells are cut by their makers.
+func table(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// clip cuts text to max characters, the last of which is then an ellipsis.
+func clip(s string, max int) string {
+	r := []rune(s)
+	if len(r) <= max {
+		return s
+	}
+	return string(r[:max-1]) + "…"
+}
+
+// count writes a number with a separator at each thousand.
+func count(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// orderLine says what an order asks in a few words.
+func orderLine(o trade.Order) string {
+	if o.IsZero() {
+		return "not an order"
+	}
+	return o.Side().String() + " " + o.Quantity().String() + " " + o.Symbol().String() + " at " + o.LimitPrice().Money()
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sallyport/broker/paper"
+	"sallyport/gate"
+	"sallyport/journal"
+	"sallyport/market"
+	"sallyport/mcp"
+	"sallyport/trade"
+)
+
+// paperAccount is the account of the paper venue.
+const paperAccount trade.Account = "paper"
+
+// paperName is the paper venue's database file in the data directory.
+const paperName = "paper.db"
+
+// use is what a command wants of the gate.
+type use uint8
+
+const (
+	reading    use = iota // what is on record; creates nothing, reaches no venue
+	permitting            // decide for somebody else to execute; creates nothing, reaches no venue
+	venue                 // what is on record and at the venue; creates nothing
+	trading               // decide and execute; creates what is missing
+	founding              // create what is missing, and no more
+)
+
+// opened is a gate with the venue behind it, if the use has one.
+type opened struct {
+	*gate.Gate
+	venue *paper.Broker
+}
+
+// Close closes the gate and then the venue.
+func (o opened) Close() error {
+	err := o.Gate.Close()
+	if o.venue != nil {
+		err = errors.Join(err, o.venue.Close())
+	}
+	return err
+}
+
+// openGate wires a gate as flags, environment and configuration say.
+func (a *app) openGate(ctx context.Context, u use) (opened, config, error) {
+	home, cfg, err := a.dataDir()
+	if err != nil {
+		return opened{}, cfg, err
+	}
+	if u != trading && u != founding && !exists(filepath.Join(home, gate.JournalName)) {
+		return opened{}, cfg, usage("'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another.",
+			"there is no data directory with a journal at %s", showPath(home))
+	}
+	o, err := a.wire(ctx, u, home, cfg)
+	return o, cfg, gateProblem(err)
+}
+
+// wire puts together the venue with its quotes, and the gate in front of it.
+func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opened, err error) {
+	create := u == trading || u == founding
+	if err := gate.PrepareHome(home, create); err != nil {
+		return opened{}, err
+	}
+	path := filepath.Join(home, paperName)
+	_, missing := os.Stat(path)
+	gc := gate.Config{
+		Home: home, Create: create, PolicyFile: cfg.Policy, RequireHook: cfg.RequireHook, Now: a.now, Entropy: a.random,
+		Deadline: cfg.Deadlines.Outcome, SendWithin: cfg.Deadlines.Send, BrokerWait: cfg.Deadlines.Broker, LockWait: cfg.Deadlines.Lock,
+	}
+	if u == trading || u == venue && missing == nil {
+		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: &market.File{Path: cfg.Quotes}, Cash: cfg.Cash, Now: a.now})
+		if err != nil {
+			return opened{}, err
+		}
+		gc.Broker, gc.Account = o.venue, paperAccount
+	}
+	if o.Gate, err = gate.Open(ctx, gc); err != nil {
+		if o.venue != nil {
+			err = errors.Join(err, o.venue.Close())
+		}
+		return opened{}, err
+	}
+	return o, nil
+}
+
+// gateProblem classifies why a gate could not be opened.
+func gateProblem(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another.", "%v", err)
+	case errors.Is(err, fs.ErrPermission):
+		return usage("'sallyport doctor' says which permissions are wrong.", "%v", err)
+	case errors.Is(err, journal.ErrBusy):
+		return &problem{code: exitInternal, what: err.Error(), repair: "Another process holds the journal's lock; try again."}
+	}
+	return &problem{code: exitInternal, what: err.Error(), repair: "'sallyport doctor' looks for the cause."}
+}
+
+// tools wires the five tools to a gate. Beside the origin that a caller names, the server of the Model Context
+// Protocol knows the Claude Code session that started it.
+func (a *app) tools(g opened, cfg config) (*mcp.Tools, error) {
+	return mcp.New(mcp.Config{
+		Gate: g.Gate, Now: a.now, Agent: cfg.Agent, ClaudeSession: trade.Session(a.getenv("CLAUDE_CODE_SESSION_ID")),
+		Version: version, Log: a.log(),
+	})
+}
