@@ -4,6 +4,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -71,6 +72,7 @@ var (
 const appID = 0x53504a01
 
 //go:embed schema/*.sql
+//limit:journal-append-only Triggers refuse to change or remove a record or an index entry.
 var schemaFiles embed.FS
 
 func migrations() fs.FS {
@@ -111,8 +113,9 @@ func Create(ctx context.Context, cfg Config, first func(*Tx) error) (*Journal, e
 	}
 	err = store.Create(ctx, sc, func(tx *store.Tx) error {
 		b := &batch{find: func(int64) ([]Record, error) { return nil, nil }}
-		if err := decideAll(b, []*request{{decide: first}}); err != nil {
-			return err
+		r := &request{decide: first}
+		if err := decideAll(b, []*request{r}); err != nil || r.err != nil {
+			return cmp.Or(err, r.err)
 		}
 		return insertAll(b, func(r *Record) error {
 			_, err := tx.Exec(stInsert.text(), int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:])

@@ -23,6 +23,7 @@ type queue struct {
 	waiting []*request // in the order of arrival; while somebody leads who has not taken yet, he is the first
 	leader  *request   // nil if nobody leads
 	closed  bool
+	crowd   int // how many were taken last time
 }
 
 // MaxBatch bounds how many calls share one commit, and with it how long the write lock is held.
@@ -31,7 +32,7 @@ type queue struct {
 const MaxBatch = 256
 
 // gatherYields is how often a leader lets other goroutines run before it takes the queue: those that its predecessor
-// woke are then still on their way. Fewer gather half of them, more gather no more.
+// woke are then still on their way. Fewer gather half of them, more gather no more. A lone caller need not wait.
 const gatherYields = 16
 
 func (q *queue) do(r *request, lead func(*request)) error {
@@ -87,8 +88,13 @@ func (q *queue) remove(r *request) bool {
 // gather lets callers arrive who are about to, then takes whoever waits, the leader first. Those whose context has
 // ended get its error and are not among the taken.
 func (q *queue) gather() []*request {
+	q.mu.Lock()
+	crowded := q.crowd > 1 || len(q.waiting) > 1
+	q.mu.Unlock()
 	for range gatherYields {
-		runtime.Gosched()
+		if crowded {
+			runtime.Gosched()
+		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -102,6 +108,7 @@ func (q *queue) gather() []*request {
 		taken = append(taken, r)
 	}
 	q.waiting = append(q.waiting[:0], q.waiting[n:]...)
+	q.crowd = len(taken)
 	return taken
 }
 

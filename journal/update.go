@@ -81,6 +81,8 @@ func (j *Journal) freshen(ctx context.Context) error {
 }
 
 // notEntered ends the requests that have waited for long enough, and lets another one lead the rest.
+//
+//limit:journal-lock-wait An update waits at most LockWait for its turn among the processes, then it is refused.
 func (j *Journal) notEntered(r *request, err error) {
 	switch {
 	case errors.Is(err, store.ErrTurnstile):
@@ -114,9 +116,6 @@ func (j *Journal) commit(taken *[]*request) error {
 	if err := j.w.begin(stBegin); err != nil {
 		return err
 	}
-	if err := j.db.Moved(); err != nil {
-		return err
-	}
 	if err := j.fold.catchUp(&j.w); err != nil {
 		return err
 	}
@@ -126,18 +125,17 @@ func (j *Journal) commit(taken *[]*request) error {
 	if err := decideAll(b, *taken); err != nil {
 		return err
 	}
-	if len(b.added) == 0 {
-		j.fold.sound, j.used = true, time.Now()
-		return nil
+	since := j.fold.since
+	if len(b.added) > 0 {
+		var err error
+		if since, err = j.insert(b); err != nil {
+			return err
+		}
+		if err := j.w.commit(); err != nil {
+			return err
+		}
 	}
-	since, err := j.insert(b)
-	if err != nil {
-		return err
-	}
-	if err := j.w.commit(); err != nil {
-		return err
-	}
-	if err := j.db.Moved(); err != nil {
+	if err := j.db.Moved(); err != nil { // what was read or written is not the journal
 		return err
 	}
 	j.index.committed(j.fold.head.Seq, b.head.Seq, b.keys)

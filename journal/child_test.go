@@ -1,0 +1,3 @@
+package journal
+
+func child(mode string) int { return 2 }
