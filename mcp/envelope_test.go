@@ -220,7 +220,7 @@ func TestLineReaderDiscardsLongLinesWithoutHoldingThem(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		long bool
-	}{{maxLine - 1, false}, {maxLine, false}, {maxLine + 1, true}, {maxLine + lineBuffer, true}, {3 * maxLine, true}} {
+	}{{1<<20 - 1, false}, {1 << 20, false}, {1<<20 + 1, true}, {1<<20 + lineBuffer, true}, {3 << 20, true}} {
 		r := newLineReader(strings.NewReader(strings.Repeat("a", c.n) + "\nnext\n"))
 		if l := r.next(); l.tooLong != c.long || !c.long && len(l.bytes) != c.n || c.long && l.bytes != nil {
 			t.Errorf("%d bytes: tooLong %v, %d bytes", c.n, l.tooLong, len(l.bytes))

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/dialect"
 	"sallyport/gate"
 	"sallyport/ledger"
 	"sallyport/policy"
@@ -277,4 +278,9 @@ func sameJSON(t testing.TB, a, b []byte) bool {
 		return false
 	}
 	return x.String() == y.String()
+}
+
+// nilDialect has the name of a tool and panics when it reads.
+func nilDialect() *dialect.Dialect {
+	return &dialect.Dialect{Name: "paper_place_order_a", Fields: []dialect.Field{{Name: "symbol", Term: 200}}}
 }

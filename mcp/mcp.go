@@ -53,12 +53,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// The codes that tools answer with beside those of faults and of the gate.
-const (
-	limitOutOfRange    trade.Code = "LIMIT_OUT_OF_RANGE"
-	journalUnavailable trade.Code = "JOURNAL_UNAVAILABLE"
-	internalError      trade.Code = "INTERNAL_ERROR"
-)
+// limitOutOfRange is the one code that tools answer with beside those of faults, the policy and the gate.
+const limitOutOfRange trade.Code = "LIMIT_OUT_OF_RANGE"
 
 // Codes returns the published table of the codes that only this surface has.
 func Codes() []trade.CodeRow {

@@ -9,17 +9,10 @@ import (
 	"slices"
 	"strconv"
 
+	"sallyport/dialect"
 	"sallyport/policy"
 	"sallyport/trade"
 	"sallyport/wire"
-)
-
-// What the tools that take no order read: the same as the dialects.
-//
-//limit:mcp-arguments Arguments of over 65,536 bytes, or nested over 32 levels, are refused by every tool.
-const (
-	maxArguments      = 64 << 10
-	maxArgumentsDepth = 32
 )
 
 // How many decisions trade_audit shows.
@@ -91,7 +84,7 @@ func (t *Tools) audit(ctx context.Context, limit int) Result {
 	decisions, err := t.cfg.Gate.Audit(ctx, limit)
 	if err != nil {
 		t.cfg.Log.Error("the journal cannot be read", "error", err)
-		return refused(policy.Reason{Code: journalUnavailable, Message: "the journal cannot be read now; the operator finds the cause in the log"})
+		return refused(policy.Reason{Code: policy.JournalUnavailable, Message: "the journal cannot be read now; the operator finds the cause in the log"})
 	}
 	dst := append(wire.AppendName([]byte{'{'}, "decisions"), '[')
 	for i, d := range decisions[:min(limit, len(decisions))] {
@@ -129,12 +122,14 @@ func wrongType(field string, found wire.Kind, asked string) *policy.Reason {
 
 // readArguments reads the arguments of a tool that takes no order, as strictly as a dialect does and with the same
 // codes. It returns the members that the tool knows.
+//
+//limit:mcp-arguments Arguments of over 65,536 bytes, nested over 32 levels or with over 32 faults are not read further.
 func readArguments(raw []byte, known ...string) (map[string]wire.Value, []policy.Reason) {
-	v, err := wire.Read(raw, wire.Limits{Bytes: maxArguments, Depth: maxArgumentsDepth})
+	v, err := wire.Read(raw, wire.Limits{Bytes: dialect.MaxBytes, Depth: dialect.MaxDepth})
 	var bad *wire.Error
 	switch {
 	case errors.As(err, &bad) && bad.TooLarge:
-		return nil, []policy.Reason{{Code: trade.BodyTooLarge, Limit: strconv.Itoa(maxArguments), Observed: strconv.Itoa(len(raw)), Message: bad.Error()}}
+		return nil, []policy.Reason{{Code: trade.BodyTooLarge, Limit: strconv.Itoa(dialect.MaxBytes), Observed: strconv.Itoa(len(raw)), Message: bad.Error()}}
 	case err != nil:
 		return nil, []policy.Reason{{Code: trade.JSONMalformed, Message: "the arguments are not one JSON object: " + trade.Printable(err.Error(), 128)}}
 	case v.Kind != wire.Object:
@@ -143,6 +138,9 @@ func readArguments(raw []byte, known ...string) (map[string]wire.Value, []policy
 	var reasons []policy.Reason
 	fields, seen := map[string]wire.Value{}, map[string]bool{}
 	for _, m := range v.Members {
+		if len(reasons) == dialect.MaxStrays {
+			break
+		}
 		name := trade.Printable(m.Name, 64)
 		switch {
 		case seen[m.Name]:

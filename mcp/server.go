@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sallyport/policy"
 )
 
 // drainDeadline is how long answers may take after the end of the input: every call has ended by then.
@@ -110,7 +112,7 @@ func (t *Tools) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		defer func() {
 			if p := recover(); p != nil {
 				t.cfg.Log.Error("a method panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: string(internalError)}
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: string(policy.InternalError)}
 			}
 		}()
 		if params, ok := req.GetParams().(*sdk.CallToolParamsRaw); ok && !t.has(params.Name) {

@@ -9,11 +9,15 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
 	"sallyport/gate"
@@ -151,21 +155,21 @@ func TestSessionReadsNoFurtherThanItsPlaces(t *testing.T) {
 		}
 		p := startPeer(t, newTools(t, g))
 		p.open()
-		const asked = maxCalls + 10
+		const places, asked = 64, 74
 		go func() {
 			for id := range asked {
 				_, _ = io.WriteString(p.in, callLine(id, "paper_place_order_a", goodA)+"\n")
 			}
 		}()
 		synctest.Wait()
-		if n := len(g.calls()); n != maxCalls {
-			t.Errorf("%d orders are being worked on, want %d", n, maxCalls)
+		if n := len(g.calls()); n != places {
+			t.Errorf("%d orders are being worked on, want %d", n, places)
 		}
 		release <- struct{}{}
 		p.receive()
 		synctest.Wait()
-		if n := len(g.calls()); n != maxCalls+1 {
-			t.Errorf("after one answer %d orders were begun, want %d", n, maxCalls+1)
+		if n := len(g.calls()); n != places+1 {
+			t.Errorf("after one answer %d orders were begun, want %d", n, places+1)
 		}
 		close(release)
 		for range asked - 1 {
@@ -207,8 +211,9 @@ func TestSessionRefusesAnIDThatIsInUse(t *testing.T) {
 }
 
 func TestCancellationByTheClientLosesNoOutcome(t *testing.T) {
-	g, release, ended := &fakeGate{}, make(chan struct{}), make(chan error, 1)
+	g, begun, release, ended := &fakeGate{}, make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	g.execute = func(ctx context.Context, c gate.Call) ledger.Decision {
+		close(begun)
 		<-release
 		ended <- ctx.Err()
 		return decide(c, ledger.Succeeded)
@@ -216,6 +221,7 @@ func TestCancellationByTheClientLosesNoOutcome(t *testing.T) {
 	p := startPeer(t, newTools(t, g))
 	p.open()
 	p.send(callLine(7, "paper_place_order_a", goodA))
+	<-begun
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"bored"}}`)
 	p.ask(`{"jsonrpc":"2.0","id":8,"method":"ping"}`, "8") // the cancellation has been read
 	close(release)
@@ -285,8 +291,8 @@ func TestEndOfInputDoesNotWaitForEver(t *testing.T) {
 		if err := p.end(); !errors.Is(err, errStuck) {
 			t.Errorf("the session ended with %v", err)
 		}
-		if took := time.Since(start); took != drainDeadline {
-			t.Errorf("it waited %v, want %v", took, drainDeadline)
+		if took := time.Since(start); took != 130*time.Second {
+			t.Errorf("it waited %v, want 130s", took)
 		}
 		close(release)
 	})
@@ -303,14 +309,16 @@ func TestCallEndsAtItsDeadlineWhateverTheClientDoes(t *testing.T) {
 		tools := newTools(t, g)
 		for _, parent := range []func() (context.Context, context.CancelFunc){
 			func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
-			func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Millisecond) },
+			func() (context.Context, context.CancelFunc) {
+				return context.WithTimeout(t.Context(), time.Millisecond)
+			},
 			func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Hour) },
 		} {
 			ctx, cancel := parent()
 			start := time.Now()
 			r := tools.Call(ctx, gate.Origin{}, "paper_place_order_a", []byte(goodA))
-			if took := time.Since(start); took != callDeadline {
-				t.Errorf("the call took %v, want %v", took, callDeadline)
+			if took := time.Since(start); took != 2*time.Minute {
+				t.Errorf("the call took %v, want 2m", took)
 			}
 			if a := object(t, r.JSON); !r.IsError || a.State != string(ledger.OutcomeUnknown) {
 				t.Errorf("the answer is %s", r.Text)
@@ -432,6 +440,62 @@ func TestProtocolErrorsLeaveTheSessionOpen(t *testing.T) {
 	}
 	if err := p.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPanicOfTheProtocolBecomesAnError panics outside any tool.
+func TestPanicOfTheProtocolBecomesAnError(t *testing.T) {
+	tools := newTools(t, &fakeGate{})
+	h := tools.receive(func(context.Context, string, sdk.Request) (sdk.Result, error) { panic("a method") })
+	r, err := h(t.Context(), "tools/list", &sdk.ListToolsRequest{Params: &sdk.ListToolsParams{}})
+	var protocol *jsonrpc.Error
+	if r != nil || !errors.As(err, &protocol) || protocol.Code != -32603 {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// oneAtATime is a writer that notices two writes at once.
+type oneAtATime struct {
+	busy atomic.Bool
+	torn atomic.Bool
+	w    io.Writer
+}
+
+func (o *oneAtATime) Write(p []byte) (int, error) {
+	if o.busy.Swap(true) {
+		o.torn.Store(true)
+	}
+	defer o.busy.Store(false)
+	runtime.Gosched()
+	return o.w.Write(p)
+}
+
+func TestAnswersOfTheSDKAndOursAreNeverMixed(t *testing.T) {
+	inR, inW := net.Pipe()
+	outR, outW := net.Pipe()
+	out, ended := &oneAtATime{w: outW}, make(chan error, 1)
+	go func() {
+		err := newTools(t, &fakeGate{}).Serve(t.Context(), inR, out)
+		_ = outW.Close()
+		ended <- err
+	}()
+	const rounds = 100
+	go func() {
+		lines := initialize + "\n"
+		for id := 1; id <= rounds; id++ {
+			lines += callLine(id, "paper_place_order_a", goodA) + "\nrubbish\n"
+		}
+		_, _ = io.WriteString(inW, lines)
+		_ = inW.Close()
+	}()
+	n := 0
+	for s := bufio.NewScanner(outR); s.Scan(); n++ {
+		if !json.Valid(s.Bytes()) {
+			t.Fatalf("the server wrote %q", s.Bytes())
+		}
+	}
+	if err := <-ended; err != nil || n != 1+2*rounds || out.torn.Load() {
+		t.Errorf("%v, %d answers, two writes at once: %v", err, n, out.torn.Load())
 	}
 }
 

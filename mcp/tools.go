@@ -147,7 +147,7 @@ func (t *Tools) parse(d *dialect.Dialect, account trade.Account, raw []byte) (o 
 		if p := recover(); p != nil {
 			t.cfg.Log.Error("a dialect panicked", "dialect", d.Name, "panic", p, "stack", string(debug.Stack()))
 			o, tags = trade.Order{}, trade.Tags{}
-			faults = []trade.Fault{{Code: internalError, Message: "an error of Sallyport's own in reading the arguments; nothing was sent"}}
+			faults = []trade.Fault{{Code: policy.InternalError, Message: "an error of Sallyport's own in reading the arguments; nothing was sent"}}
 		}
 	}()
 	return d.Parse(account, raw)
@@ -190,7 +190,7 @@ func (t *Tools) unknown(c call, name string) Result {
 
 // broken answers a call that ended in a panic. Where an order might have been sent by then, it says so.
 func (t *Tools) broken(c call, row Tool) Result {
-	reason := policy.Reason{Code: internalError, Message: "an error of Sallyport's own; the operator finds it in its log"}
+	reason := policy.Reason{Code: policy.InternalError, Message: "an error of Sallyport's own; the operator finds it in its log"}
 	switch {
 	case row.Executes:
 		reason.Message += "; whether an order was sent is not known: look it up with trade_audit before anything else"
