@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,18 +29,21 @@ type document struct {
 //	console  commands behind "$ " and what they print: run, and compared; "…" stands for any text, and alone on a line
 //	         for any lines
 //	sh       commands that are not run here; ours must exist, with their flags
-//	json     one strict JSON value; jsonl: one on each line
+//	json     one strict JSON value; jsonl: one on each line. With sallyport.json or policy.json behind the word the
+//	         binary must take it as such a file
+//	jsonc    the same with comments, sallyport.json only
 //	text     anything else
 type block struct {
 	doc  string
 	line int // of the opening fence
 	kind string
+	file string // the second word
 	body string
 }
 
 func (b block) where() string { return fmt.Sprintf("%s:%d", b.doc, b.line) }
 
-var blockKinds = []string{"console", "sh", "json", "jsonl", "text", "toml", "yaml", "go"}
+var blockKinds = []string{"console", "sh", "json", "jsonl", "jsonc", "text", "toml", "yaml", "go"}
 
 // documents returns every Markdown file that is not test data.
 func documents(t testing.TB) (docs []document) {
@@ -75,7 +77,8 @@ func parseDocument(name, text string) document {
 		fence, isFence := strings.CutPrefix(strings.TrimLeft(line, " "), "```")
 		switch {
 		case isFence && open == nil:
-			open = &block{doc: name, line: i + 1, kind: strings.TrimSpace(fence)}
+			kind, file, _ := strings.Cut(strings.TrimSpace(fence), " ")
+			open = &block{doc: name, line: i + 1, kind: kind, file: file}
 		case isFence:
 			d.blocks = append(d.blocks, *open)
 			open = nil
@@ -131,6 +134,52 @@ func (b block) checkJSON() error {
 		}
 	}
 	return nil
+}
+
+// TestDocumentFilesAreTaken gives every example of a file of ours to the binary.
+func TestDocumentFilesAreTaken(t *testing.T) {
+	seen := map[string]int{}
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			if b.file == "" && b.kind != "jsonc" {
+				continue
+			}
+			seen[b.file]++
+			if complaint := checkFile(t, b); complaint != "" {
+				t.Errorf("%s: %s", b.where(), complaint)
+			}
+		}
+	}
+	for _, name := range []string{"sallyport.json", "policy.json"} {
+		if seen[name] == 0 {
+			t.Errorf("no document shows a %s", name)
+		}
+	}
+}
+
+// checkFile puts the block into a new data directory as the file that it is said to be.
+func checkFile(t *testing.T, b block) string {
+	t.Helper()
+	if b.file != "sallyport.json" && b.file != "policy.json" {
+		return "there is no file " + b.file + " of ours"
+	}
+	s := newShell(t)
+	out := s.run("sallyport init >/dev/null && cat >.sallyport/" + b.file + " <<'END'\n" + b.body + "END\n" +
+		"chmod 600 .sallyport/" + b.file + " && sallyport policy validate && echo taken")
+	if !strings.HasSuffix(strings.TrimSpace(out), "taken") {
+		return out
+	}
+	return ""
+}
+
+func TestFilesThatAreNotTakenAreFound(t *testing.T) {
+	for _, b := range []block{
+		{file: "sallyport.json", body: "{\"agnt\": \"local\"}\n"}, {file: "policy.json", body: "{}\n"}, {file: "other.json", body: "{}\n"},
+	} {
+		if checkFile(t, b) == "" {
+			t.Errorf("%s is taken as %s", b.body, b.file)
+		}
+	}
 }
 
 // command is one "$ " line of a console block and what the document says that it prints.
@@ -211,7 +260,7 @@ func (s *shell) run(script string) string {
 	cmd.Dir = s.home
 	cmd.Env = []string{
 		"HOME=" + s.home, "PATH=" + s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TZ=UTC",
-		"LANG=C.UTF-8", "TMPDIR=" + os.TempDir(), "GOCACHE=" + goEnv("GOCACHE"), "GOMODCACHE=" + goEnv("GOMODCACHE"),
+		"LANG=C.UTF-8", "TMPDIR=" + os.TempDir(), "GOCACHE=" + goCaches()[0], "GOMODCACHE=" + goCaches()[1],
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil && len(out) == 0 {
@@ -220,13 +269,12 @@ func (s *shell) run(script string) string {
 	return strings.ReplaceAll(string(out), s.home, "~")
 }
 
-func goEnv(name string) string {
-	out, err := exec.Command("go", "env", name).Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
-}
+// goCaches are where the go command keeps what it has built and fetched: a home of its own has neither.
+var goCaches = sync.OnceValue(func() [2]string {
+	out, _ := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	lines := append(strings.Split(string(out), "\n"), "", "")
+	return [2]string{lines[0], lines[1]}
+})
 
 // TestDocumentCommandsPrintWhatTheDocumentsSay runs every console block. Those of one document share a home, in order.
 func TestDocumentCommandsPrintWhatTheDocumentsSay(t *testing.T) {
@@ -328,6 +376,3 @@ func TestDocumentBlocksThatAreWrongAreFound(t *testing.T) {
 		t.Errorf("commands are read as %+v, %v", cmds, err)
 	}
 }
-
-// baseName is the last part of a document's name.
-func (d document) baseName() string { return path.Base(d.name) }

@@ -2,6 +2,7 @@ package sallyport_test
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"os"
 	"os/exec"
@@ -138,6 +139,7 @@ func testNames(t *testing.T) map[string]bool {
 func checkCommand(t *testing.T, line string) string {
 	t.Helper()
 	if target, ok := strings.CutPrefix(line, "make "); ok {
+		target, _, _ = strings.Cut(target, " ")
 		if makefile, err := os.ReadFile("Makefile"); err != nil || !bytes.Contains(makefile, []byte("\n"+target+": ")) {
 			return "there is no make target " + target
 		}
@@ -164,6 +166,9 @@ func checkArguments(t *testing.T, words []string, line string) string {
 	}
 	// An argument such as a harness's name may follow the command itself.
 	help, ok := "", false
+	if len(sub) == 0 && len(words) > 0 && strings.HasPrefix(words[0], "--") {
+		help, ok = helpOf(t, "")
+	}
 	for n := len(sub); n > 0 && !ok; n-- {
 		help, ok = helpOf(t, strings.Join(sub[:n], " "))
 	}
@@ -280,5 +285,45 @@ func TestWordsThatMustNotBeSaidAreFound(t *testing.T) {
 	}
 	if words := saidAmiss([]byte("a gate for orders, to do with care")); len(words) > 0 {
 		t.Errorf("found %v in a plain sentence", words)
+	}
+}
+
+// TestDocumentsHaveTheirParts holds the README, the architecture and the security page to what each must have.
+func TestDocumentsHaveTheirParts(t *testing.T) {
+	parts := map[string][]string{
+		"README.md": {
+			"make demo\nmake test\n", "## Guarded, and not guarded", "| not guarded |", "## Not there yet", "## What it touches",
+			"**Claude Code**", "**Codex**", "**Hermes**", "**Any other MCP client**", "## Configuration",
+			"\n| network |", "\n| telemetry |", "\n| subprocesses |", "\n| background processes |", "\n| credentials |",
+			"\n| reads |", "\n| writes |",
+		},
+		"ARCHITECTURE.md": {"## Words", "## How one order goes"},
+		"SECURITY.md":     {"## Two kinds of surface", "same operating-system user", "## What a kept head proves", "paper.db"},
+		"CHANGELOG.md":    {"## 0.1.0"},
+		"LICENSE":         {"MIT License"},
+	}
+	for name, wants := range parts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, want := range wants {
+			if !bytes.Contains(text, []byte(want)) {
+				t.Errorf("%s lacks %q", name, want)
+			}
+		}
+		if lines := bytes.Count(text, []byte("\n")); name == "ARCHITECTURE.md" && lines > 300 {
+			t.Errorf("%s has %d lines, at most 300 are allowed", name, lines)
+		}
+	}
+	security, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 13 {
+		if row := fmt.Sprintf("\n| I%d | ", i+1); !bytes.Contains(security, []byte(row)) {
+			t.Errorf("SECURITY.md has no row for the invariant I%d", i+1)
+		}
 	}
 }

@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go python3
 echo "machine: $(uname -sm), $(getconf _NPROCESSORS_ONLN) processors, $(go env GOVERSION)"
 go test -run '^$' -bench . -benchmem ./wire ./trade ./policy ./dialect ./ledger
-go test -count=1 -timeout 30m -run '^TestRatio' ./bench -measure "$@" | grep -v '^---\|^===' || exit 1
+go test -count=1 -timeout 30m -v -run '^TestRatio' ./bench -measure "$@" | grep -v '^---\|^===' || exit 1

@@ -1,0 +1,164 @@
+package sallyport_test
+
+import (
+	"bufio"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestNothingOpensASocket makes an order through the server of the Model Context Protocol and looks at what the process
+// has open. That no file of ours imports net, net/http or os/exec is the rule "imports".
+func TestNothingOpensASocket(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux shows what a process has open in /proc")
+	}
+	name, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(t.TempDir(), "home")
+	runIn(t, home, "", "init", "--quotes-sample")
+	cmd := exec.Command(name, "mcp")
+	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir()}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		in.Close()
+		cmd.Wait()
+	}()
+	fmt.Fprint(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+		`"clientInfo":{"name":"test","version":"1"}}}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"paper_place_order_a","arguments":`+
+		`{"symbol":"AAPL","side":"buy","quantity":1,"order_type":"limit","limit_price":"400.00"}}}`+"\n")
+	answers := bufio.NewScanner(out)
+	answers.Buffer(nil, 1<<20)
+	for answers.Scan() && !strings.Contains(answers.Text(), `"id":2`) {
+	}
+	if !strings.Contains(answers.Text(), "EXECUTION_SUCCEEDED") {
+		t.Fatalf("the order is answered %s", answers.Text())
+	}
+	sockets, files := openFiles(t, cmd.Process.Pid)
+	if sockets > 0 {
+		t.Errorf("sallyport mcp has %d sockets open", sockets)
+	}
+	if files < 4 {
+		t.Errorf("only %d open files were seen", files)
+	}
+	if children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", cmd.Process.Pid)); err == nil && len(children) > 0 {
+		t.Errorf("sallyport mcp has the children %s", children)
+	}
+}
+
+func openFiles(t *testing.T, pid int) (sockets, files int) {
+	t.Helper()
+	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil {
+			files++
+			if strings.HasPrefix(to, "socket:") {
+				sockets++
+			}
+		}
+	}
+	return sockets, files
+}
+
+// environmentCall is how a variable is read in the code.
+var environmentCall = regexp.MustCompile(`(?i)^(a\.|e\.app\.|os\.)?(getenv|lookupenv)$`)
+
+// environmentRead returns the names of the environment variables that a package reads, and the reads whose name is not
+// known before the program runs.
+func environmentRead(p *sourcePackage) (names []string, unknown []finding) {
+	walk(p.production(), func(_ *sourceFile, n ast.Node) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 1 {
+			return
+		}
+		var name string
+		switch f := call.Fun.(type) {
+		case *ast.Ident:
+			name = f.Name
+		case *ast.SelectorExpr:
+			name = f.Sel.Name
+		}
+		if !environmentCall.MatchString(name) {
+			return
+		}
+		if v := p.info.Types[call.Args[0]].Value; v != nil && v.Kind() == constant.String {
+			names = append(names, constant.StringVal(v))
+		} else {
+			unknown = append(unknown, p.at(call.Pos(), "reads an environment variable whose name is computed"))
+		}
+	})
+	return names, unknown
+}
+
+// TestREADMENamesEveryEnvironmentVariable compares the disclosure with the code, the plugin's included.
+func TestREADMENamesEveryEnvironmentVariable(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, p := range module(t) {
+		names, unknown := environmentRead(p)
+		for _, name := range names {
+			count++
+			if !strings.Contains(string(readme), "`"+name+"`") {
+				t.Errorf("%s reads %s, which the README does not name", p.path, name)
+			}
+		}
+		if p.path != "cmd/sallyport" {
+			for _, f := range unknown {
+				t.Error(f)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no environment variable was found in the code")
+	}
+	python, err := filepath.Glob("plugins/hermes/*.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range python {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`environ(?:\.get\(|\[)\s*["'](\w+)`).FindAllStringSubmatch(string(src), -1) {
+			if !strings.Contains(string(readme), "`"+m[1]+"`") {
+				t.Errorf("%s reads %s, which the README does not name", file, m[1])
+			}
+		}
+	}
+}
+
+func TestEnvironmentReadsAreFound(t *testing.T) {
+	p := sample(t, "cmd/sallyport", "sample.go", "package main\n\nimport \"os\"\n\nconst v = \"A_B\"\n\nfunc f(getenv func(string) string, s string) {\n"+
+		"\t_ = getenv(v)\n\t_ = os.Getenv(\"C\")\n\t_, _ = os.LookupEnv(s)\n}\n")
+	names, unknown := environmentRead(p)
+	if p.err != nil || strings.Join(names, " ") != "A_B C" || len(unknown) != 1 {
+		t.Errorf("found %v and %v (%v)", names, unknown, p.err)
+	}
+}
