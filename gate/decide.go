@@ -253,10 +253,22 @@ func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without tr
 	return r
 }
 
+// systemReasons are the gate's own: what no policy can lift.
+//
+//limit:gate-account An order is sent only to the account that the gate's broker has: ACCOUNT_UNKNOWN.
 func (j *judgement) systemReasons(st *ledger.State, behind time.Duration) []policy.Reason {
 	var rs []policy.Reason
 	if len(j.call.Faults) == 0 && j.call.Order.IsZero() {
 		rs = append(rs, policy.Reason{Code: policy.InternalError, Message: "the call holds neither an order nor faults"})
+	}
+	if o := j.call.Order; !o.IsZero() && o.Account() != j.call.Account {
+		rs = append(rs, policy.Reason{Code: policy.InternalError, Message: "the call and its order name two accounts"})
+	}
+	if j.executing && j.call.Account != j.g.cfg.Account {
+		rs = append(rs, policy.Reason{
+			Code: policy.AccountUnknown, Field: "account", Limit: string(j.g.cfg.Account), Observed: trade.Printable(string(j.call.Account), 64),
+			Message: fmt.Sprintf("this gate's broker has the account %s, not %s", j.g.cfg.Account, trade.Printable(string(j.call.Account), 64)),
+		})
 	}
 	if engaged, by, why := st.KillEngaged(); engaged {
 		rs = append(rs, policy.Reason{

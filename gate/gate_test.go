@@ -183,9 +183,11 @@ func TestUnclearAnswersAreUnknownAndKeepTheReservation(t *testing.T) {
 	long := trade.Decimal{}
 	_ = long
 	for name, answer := range map[string]func(context.Context, gate.Cleared) (gate.Receipt, error){
-		"error":   func(context.Context, gate.Cleared) (gate.Receipt, error) { return gate.Receipt{}, errors.New("reset") },
-		"unclear": func(context.Context, gate.Cleared) (gate.Receipt, error) { return gate.Receipt{Message: "question"}, nil },
-		"panic":   func(context.Context, gate.Cleared) (gate.Receipt, error) { panic("driver") },
+		"error": func(context.Context, gate.Cleared) (gate.Receipt, error) { return gate.Receipt{}, errors.New("reset") },
+		"unclear": func(context.Context, gate.Cleared) (gate.Receipt, error) {
+			return gate.Receipt{Message: "question"}, nil
+		},
+		"panic": func(context.Context, gate.Cleared) (gate.Receipt, error) { panic("driver") },
 		"timeout": func(ctx context.Context, _ gate.Cleared) (gate.Receipt, error) {
 			<-ctx.Done()
 			return gate.Receipt{}, ctx.Err()
@@ -304,6 +306,20 @@ func TestSellsFitTheLongPositionOnlyOnce(t *testing.T) {
 	wantDecision(t, g.Execute(ctx, call(t, "sell", "AAPL", "1", "200.00")), policy.Allow, ledger.Succeeded, "")
 	if _, err := g.Cancel(ctx, gate.Origin{}, orders[0].Intent); err == nil {
 		t.Fatal("a cancelled order was cancelled again")
+	}
+}
+
+//attack:gate-account
+func TestOrderForAnotherAccountIsNotSent(t *testing.T) {
+	v := &venue{}
+	g := open(t, v, func(c *gate.Config) { c.Account = "live" })
+	c := call(t, "buy", "AAPL", "1", "1.00")
+	wantDecision(t, g.Execute(ctx, c), policy.Deny, ledger.Blocked, "ACCOUNT_UNKNOWN ")
+	wantDecision(t, g.Authorize(ctx, c), policy.Allow, ledger.Allowed, "") // somebody else's broker may have it
+	c.Account = "live"
+	wantDecision(t, g.Execute(ctx, c), policy.Deny, ledger.Blocked, "INTERNAL_ERROR ")
+	if v.submits() != 0 {
+		t.Fatalf("%d submits", v.submits())
 	}
 }
 

@@ -259,7 +259,9 @@ func TestRecoveryAsksTheBrokerForLostOutcomes(t *testing.T) {
 		"cannot tell": {func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{}, nil }, ledger.OutcomeUnknown},
 		"is down":     {func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{}, gate.ErrNotSent }, ledger.OutcomeUnknown},
 	} {
-		v := &venue{answer: func(context.Context, gate.Cleared) (gate.Receipt, error) { return gate.Receipt{}, errors.New("cut off") }}
+		v := &venue{answer: func(context.Context, gate.Cleared) (gate.Receipt, error) {
+			return gate.Receipt{}, errors.New("cut off")
+		}}
 		now := time.Now()
 		var cfg gate.Config
 		g := open(t, v, func(c *gate.Config) { c.Now = func() time.Time { return now }; cfg = *c })

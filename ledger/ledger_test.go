@@ -229,9 +229,13 @@ func TestUnspentMatchesOldestOfSameSessionToolAndOrder(t *testing.T) {
 		t.Error("a permission that was asked for is granted to a second request")
 	}
 	both := fold(allowed(1, o, ClearsPermission))
-	ask.ToolCallID = "call_1"
+	ask.ToolCallID = "call_2"
 	if both.Unspent(ask, o, false) != nil {
-		t.Error("both sides have a tool-call id, and the permission matches without regard to it")
+		t.Error("a permission for another tool call matches")
+	}
+	ask.ToolCallID, ask.Session = "call_1", ""
+	if both.Unspent(ask, o, false) == nil {
+		t.Error("the same tool call does not match because one side knows no session")
 	}
 }
 

@@ -148,12 +148,12 @@ func (s *State) Holdings() []Held {
 	return all
 }
 
-// Unspent returns the oldest unspent permission for that order of that agent, session and tool, where either side lacks
-// a tool-call id; nil if there is none. A side that names no session matches any.
+// Unspent returns the oldest unspent permission for that order of that agent and tool; nil if there is none. A side that
+// names no session, harness or tool-call id matches any; two that name one must name the same.
 func (s *State) Unspent(o Origin, order trade.Order, asking bool) *Open {
 	for _, id := range s.waiting[order.Digest()] {
 		p := s.open[id]
-		joined := p.Origin.ToolCallID == "" || o.ToolCallID == ""
+		joined := sameText(string(p.Origin.ToolCallID), string(o.ToolCallID))
 		same := p.Origin.Agent == o.Agent && p.Origin.Tool == o.Tool && sameText(string(p.Origin.Session), string(o.Session)) &&
 			sameText(string(p.Origin.Harness), string(o.Harness))
 		if joined && same && !p.Unknown && !(asking && p.Asked) {

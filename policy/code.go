@@ -30,6 +30,7 @@ const (
 	PermissionSpent    trade.Code = "PERMISSION_SPENT"
 	OriginTooLong      trade.Code = "ORIGIN_TOO_LONG"
 	CallNotJudged      trade.Code = "CALL_NOT_JUDGED"
+	AccountUnknown     trade.Code = "ACCOUNT_UNKNOWN"
 )
 
 // Codes returns the published table of policy codes: those of the rules in the order of the rules, then the others.
@@ -62,5 +63,6 @@ func SystemCodes() []trade.CodeRow {
 		{Code: PermissionSpent, Meaning: "The permission for this call is already used or settled; one permission is good for one execution.", Repair: "Make a new call, with a new client order id if it had one."},
 		{Code: OriginTooLong, Meaning: "The tool name, session, harness or tool-call id is over 256 bytes.", Repair: "Send a shorter one."},
 		{Code: CallNotJudged, Meaning: "A guarded tool ran, as its post-call report shows, and no hook had asked before.", Repair: "The operator checks that the hook is armed; `sallyport doctor` shows whether it is."},
+		{Code: AccountUnknown, Meaning: "The order is for an account that this gate's broker does not have.", Repair: "Use a tool whose orders are for this account."},
 	}
 }

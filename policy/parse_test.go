@@ -118,8 +118,8 @@ func TestNoKeyMayBeLeftOutDoubledOrMisspelled(t *testing.T) {
 	for _, m := range v.Members {
 		name := `"` + m.Name + `"`
 		for what, raw := range map[string]string{
-			"is missing":             strings.Replace(string(policy.Default()), name, `"x"`, 1),
-			"is there again":         strings.Replace(string(policy.Default()), name, name+`:1,`+name, 1),
+			"is missing":              strings.Replace(string(policy.Default()), name, `"x"`, 1),
+			"is there again":          strings.Replace(string(policy.Default()), name, name+`:1,`+name, 1),
 			"case too: use " + m.Name: strings.Replace(string(policy.Default()), name, `"`+strings.ToUpper(m.Name)+`"`, 1),
 		} {
 			if _, err := policy.Parse([]byte(raw)); err == nil || !strings.Contains(err.Error(), what) {
