@@ -35,8 +35,9 @@ func decisionAnswer(v wire.Value) Answer {
 	if a.Status == "" {
 		a.Status = trade.Printable(text(v, "state"), 64)
 	}
-	contradicts := text(v, "status") == "SUCCESS" && a.Outcome == trade.Rejected ||
-		text(v, "status") == "ERROR" && a.Outcome == trade.Accepted
+	status := text(v, "status")
+	contradicts := a.Outcome == trade.Accepted && status != "" && status != "SUCCESS" ||
+		a.Outcome == trade.Rejected && status != "" && status != "ERROR"
 	if contradicts || text(v, "verdict") == "" {
 		a.Outcome = trade.Unknown
 	}

@@ -173,7 +173,7 @@ func (d *Dialect) explain(name, shown string) string {
 	names := make([]string, len(d.Fields))
 	for i, f := range d.Fields {
 		if strings.EqualFold(f.Name, name) {
-			return fmt.Sprintf("\"%s\" is not a field, since names are matched in case too; use %s", shown, f.Name)
+			return fmt.Sprintf("\"%s\" is not a field, since names are matched in case too; use %s%s", shown, f.Name, trade.Foreign(name))
 		}
 		names[i] = f.Name
 	}
