@@ -35,12 +35,15 @@ type need struct {
 //
 //   - a constant number whose name says that it is a limit, or that is written in octal, as file modes are;
 //   - the mode of a file or directory that is made;
-//   - a duration written in an expression;
+//   - a duration of seconds or longer written in an expression, and a shorter one that a timer or a context is given;
 //   - a bound on what is read, and a bound on a length.
 //
 // A constant is covered by a directive above it, or above a line that uses it. Anything else is covered by a directive
 // above its line or its function, or by being a covered constant.
 func checkLimits(p *sourcePackage) (found []finding) {
+	if p.path == "gatetest" {
+		return nil // for tests
+	}
 	n := &need{p: p, named: map[types.Object]bool{}}
 	files := p.production()
 	for _, f := range files {
@@ -156,7 +159,7 @@ func (n *need) missing(f *sourceFile, node ast.Node) string {
 				if kv, ok := e.(*ast.KeyValueExpr); ok {
 					e = kv.Value
 				}
-				if lit, ok := e.(*ast.BasicLit); ok {
+				if lit, ok := e.(*ast.BasicLit); ok && lit.Value != "0" && lit.Value != "1" { // a scalar, a flat object
 					return "the limit " + lit.Value + " of what is read"
 				}
 			}
@@ -208,7 +211,7 @@ func (n *need) boundingCall(call *ast.CallExpr) (what string, arg ast.Expr) {
 			return "", nil // nothing is made
 		}
 		return "the mode given to " + types.ExprString(call.Fun), last
-	case "os.Create", "os.CreateTemp", "os.MkdirTemp":
+	case "os.Create": // os.CreateTemp and os.MkdirTemp make what is private
 		return "the mode that " + types.ExprString(call.Fun) + " makes", nil
 	case "io.LimitReader", "io.CopyN", "bufio.Buffer":
 		return "the bound given to " + types.ExprString(call.Fun), last
@@ -240,6 +243,7 @@ func (n *need) isTimeUnit(sel *ast.SelectorExpr) bool {
 
 // harmlessUnit says that a unit of time is a divisor, a rounding, or in a constant that has its own rule.
 func (n *need) harmlessUnit(f *sourceFile, unit *ast.SelectorExpr) (harmless bool) {
+	bounding := false
 	ast.Inspect(f.ast, func(node ast.Node) bool {
 		if node == nil || harmless || node.Pos() > unit.Pos() || node.End() < unit.End() {
 			return false
@@ -250,14 +254,20 @@ func (n *need) harmlessUnit(f *sourceFile, unit *ast.SelectorExpr) (harmless boo
 		case *ast.BinaryExpr:
 			harmless = (x.Op == token.QUO || x.Op == token.REM) && x.Y == unit
 		case *ast.CallExpr:
-			if sel, ok := x.Fun.(*ast.SelectorExpr); ok && (sel.Sel.Name == "Round" || sel.Sel.Name == "Truncate") {
-				harmless = true
+			if sel, ok := x.Fun.(*ast.SelectorExpr); ok {
+				harmless = sel.Sel.Name == "Round" || sel.Sel.Name == "Truncate"
+				bounding = bounding || boundingTimer.MatchString(sel.Sel.Name)
 			}
 		}
 		return !harmless
 	})
-	return harmless
+	return harmless || !bounding && !slices.Contains(longUnits, unit.Sel.Name)
 }
+
+var (
+	longUnits     = []string{"Second", "Minute", "Hour"}
+	boundingTimer = regexp.MustCompile(`^(WithTimeout|WithDeadline|AfterFunc|NewTimer|Set(Read|Write)?Deadline)`)
+)
 
 // lengthBound returns the number that an upper bound on a length compares with.
 func (n *need) lengthBound(x *ast.BinaryExpr) ast.Expr {

@@ -125,6 +125,8 @@ func TestLedgerSeesLimitsWithoutARow(t *testing.T) {
 			"import \"os\"\n\n" + row + `func f() { _, _ = os.Create("x") }`},
 		{"duration", "the duration of time.Second", "import (\"context\"; \"time\")\nfunc f() { _, _ = context.WithTimeout(nil, 3*time.Second) }",
 			"import (\"context\"; \"time\")\nfunc f() {\n" + row + "\t_, _ = context.WithTimeout(nil, 3*time.Second)\n}"},
+		{"short duration", "the duration of time.Millisecond", "import \"time\"\nfunc f() { time.AfterFunc(50*time.Millisecond, nil) }",
+			"import \"time\"\nfunc f() {\n" + row + "\ttime.AfterFunc(50*time.Millisecond, nil)\n}"},
 		{"reader", "the bound given to io.LimitReader", `import "io"; func f(r io.Reader) io.Reader { return io.LimitReader(r, 100) }`,
 			"import \"io\"\n\n" + row + "const maxRead = 100\nfunc f(r io.Reader) io.Reader { return io.LimitReader(r, maxRead+1) }"},
 		{"length", "the length compared with 16", `func f(s string) bool { return len(s) > 16 }`, row + `func f(s string) bool { return len(s) > 16 }`},
@@ -153,6 +155,7 @@ func TestLedgerLeavesOtherNumbersAlone(t *testing.T) {
 		"rounding":    `import "time"; func f(d time.Duration) time.Duration { return d.Round(time.Millisecond) }`,
 		"division":    `import "time"; func f(d time.Duration) int64 { return int64(d / time.Millisecond) }`,
 		"lower bound": `func f(b []byte) bool { return len(b) < 8 }`,
+		"short pause": `import "time"; func f(t time.Time) time.Time { return t.Add(5 * time.Millisecond) }`,
 		"reading":     `import "os"; func f() { _, _ = os.OpenFile("x", os.O_RDONLY, 0) }`,
 	} {
 		p := sample(t, "gate", "sample.go", "// Package gate is a sample.\npackage gate\n\n"+body+"\n")

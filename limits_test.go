@@ -112,7 +112,7 @@ func (l *limitsLedger) addLimit(r limitRow, problem string) {
 		l.problem(r.pos, "the limit %s %s", r.id, problem)
 		return
 	}
-	if prefixes := limitPrefixes(r.pkg); !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(r.id, p) }) {
+	if prefixes := limitPrefixes(r.pkg, r.pos); !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(r.id, p) }) {
 		l.problem(r.pos, "the limit %s does not begin with %s", r.id, strings.Join(prefixes, " or "))
 	}
 	l.limits = append(l.limits, r)
@@ -126,10 +126,12 @@ func (l *limitsLedger) addAttack(a attackRow) {
 	l.attacks = append(l.attacks, a)
 }
 
-// limitPrefixes is how the ids of a package may begin: with its name, and those of the command with what it is about.
-func limitPrefixes(pkg string) []string {
+// limitPrefixes is how the ids of a package may begin: with its name, and those of the command with what it is about or
+// with its file.
+func limitPrefixes(pkg, pos string) []string {
 	if strings.HasPrefix(pkg, "cmd/") {
-		return []string{"cmd-", "config-", "cli-", "check-"}
+		file, _, _ := strings.Cut(path.Base(pos), ".")
+		return []string{"cmd-", "config-", "cli-", "check-", file + "-"}
 	}
 	return []string{path.Base(pkg) + "-"}
 }
