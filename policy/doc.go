@@ -38,7 +38,7 @@ const policyKeys = "```\n" + `
 - An unknown, missing, repeated or differently spelled key, a wrong type, an empty list, a malformed or negative number,
   text after the object and malformed JSON are configuration errors. While one stands, every guarded call is denied
   ` + "`POLICY_INVALID`" + ` (` + "`POLICY_UNREADABLE`" + ` if the file cannot be read, or could be written by another user). The message
-  names every problem with its line, column and key; ` + "`sallyport policy validate`" + ` prints it.
+  names the first ten problems with line, column and key; ` + "`sallyport policy validate`" + ` prints all.
 
 ## The rules
 

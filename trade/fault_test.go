@@ -42,9 +42,18 @@ func TestPrintableCutsAtItsMaximum(t *testing.T) {
 		max  int
 		want string
 	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"é漢😀", 3, "é漢😀"}, {"é漢😀x", 3, "é漢…"},
-		{"a\u202eb", 8, `a\u202eb`}, {"a\u202ebc", 8, `a\u202e…`}, {"a\u202e", 7, `a\u202e`}, {"a\u202e", 6, "a…"}, {"\u202e", 3, "…"},
-		{"abc", 1, "…"}, {"a", 1, "a"}, {"", 1, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "ab…"},
+		{"é漢😀", 3, "é漢😀"},
+		{"é漢😀x", 3, "é漢…"},
+		{"a\u202eb", 8, `a\u202eb`},
+		{"a\u202ebc", 8, `a\u202e…`},
+		{"a\u202e", 7, `a\u202e`},
+		{"a\u202e", 6, "a…"},
+		{"\u202e", 3, "…"},
+		{"abc", 1, "…"},
+		{"a", 1, "a"},
+		{"", 1, ""},
 	} {
 		if got := trade.Printable(c.in, c.max); got != c.want {
 			t.Errorf("%q at %d is shown as %s, not %s", c.in, c.max, got, c.want)
