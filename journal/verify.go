@@ -190,6 +190,9 @@ func (v *verifier) compareKeys(ctx context.Context, bucket int64) (err error) {
 		if len(want) > 0 && order(want[0], have) < 0 {
 			break // the wanted one is missing
 		}
+		if have.seq > v.end.Seq {
+			return v.orphans()
+		}
 		if len(want) == 0 || want[0] != have {
 			return &Broken{Seq: have.seq, Reason: fmt.Sprintf("the index holds a key that record %d does not have", seq)}
 		}
@@ -225,7 +228,11 @@ func (v *verifier) finish(ctx context.Context) error {
 		return readError(err)
 	}
 	if outside > 0 {
-		return &Broken{Seq: v.end.Seq + 1, Reason: "the index holds keys of records that do not exist"}
+		return v.orphans()
 	}
 	return nil
+}
+
+func (v *verifier) orphans() error {
+	return &Broken{Seq: v.end.Seq + 1, Reason: fmt.Sprintf("the index holds keys of records after %d, the last one", v.end.Seq)}
 }
