@@ -3,6 +3,8 @@ package paper
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -134,11 +136,28 @@ func auditPositions(t interface {
 	}
 }
 
+// inMemory returns a directory on a disk in memory, where there is one: thousands of commits that no test cuts off need
+// not wait for a real disk.
+func inMemory(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "paper-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // TestRandomDaysKeepTheBooks runs random orders, quotes, cancels, lookups, days and openings, and after each of them
 // recomputes the books. Every id must keep its first answer.
 func TestRandomDaysKeepTheBooks(t *testing.T) {
+	scratch, round := inMemory(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
-		v := newVenue(t, "1000")
+		round++
+		dir := filepath.Join(scratch, fmt.Sprint(round))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			rt.Fatalf("%v", err)
+		}
+		v := newVenueIn(t, dir, "1000")
 		defer v.Close()
 		first := map[string]string{}
 		sent := []string{}

@@ -28,7 +28,13 @@ var monday = time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC) // ten in the mornin
 
 func newVenue(t testing.TB, cash string) *venue {
 	t.Helper()
-	dir := t.TempDir()
+	v := newVenueIn(t, t.TempDir(), cash)
+	t.Cleanup(func() { v.Close() })
+	return v
+}
+
+func newVenueIn(t testing.TB, dir, cash string) *venue {
+	t.Helper()
 	v := &venue{t: t, at: monday}
 	v.cfg = Config{
 		Path: filepath.Join(dir, "paper.db"), Quotes: &market.File{Path: filepath.Join(dir, "quotes.jsonl")},
@@ -36,7 +42,6 @@ func newVenue(t testing.TB, cash string) *venue {
 	}
 	v.quote("AAPL", "149.90", "149.95")
 	v.reopen()
-	t.Cleanup(func() { v.Close() })
 	return v
 }
 
