@@ -101,28 +101,45 @@ func storm(callers, each int, act func() error) (whole time.Duration, single []t
 	return whole, slices.Concat(singles...), nil
 }
 
-// decisions makes n decisions with so many callers and then reports them all back.
+// chunk is how many decisions are made before they are reported back: about so many orders are open at once.
+const chunk = 640
+
+// inChunks lets so many callers act n times in all. Between the chunks, which are what is timed, after is called.
+func inChunks(callers, n int, act, after func() error) (whole time.Duration, single []time.Duration, err error) {
+	for left := n; left > 0 && err == nil; left -= chunk {
+		var took time.Duration
+		var each []time.Duration
+		took, each, err = storm(callers, max(1, min(left, chunk)/callers), act)
+		whole, single = whole+took, append(single, each...)
+		if err == nil {
+			err = after()
+		}
+	}
+	return whole, single, err
+}
+
+// decisions makes n decisions with so many callers. What was allowed is reported back after each chunk.
 func (d *decider) decisions(callers, n int) (whole time.Duration, single []time.Duration, err error) {
 	var mu sync.Mutex
 	var ids []string
-	whole, single, err = storm(callers, n/callers, func() error {
+	decide := func() error {
 		id, err := d.decide()
 		mu.Lock()
 		ids = append(ids, id)
 		mu.Unlock()
 		return err
-	})
-	if err != nil {
-		return 0, nil, err
 	}
-	next := atomic.Int64{}
-	_, _, err = storm(64, (len(ids)+63)/64, func() error {
-		if i := int(next.Add(1)) - 1; i < len(ids) {
-			return d.report(ids[i])
-		}
-		return nil
+	return inChunks(callers, n, decide, func() error {
+		next := atomic.Int64{}
+		_, _, err := storm(64, (len(ids)+63)/64, func() error {
+			if i := int(next.Add(1)) - 1; i < len(ids) {
+				return d.report(ids[i])
+			}
+			return nil
+		})
+		ids = ids[:0]
+		return err
 	})
-	return whole, single, err
 }
 
 // fill brings the journal of a home to about n records.
@@ -132,9 +149,7 @@ func fill(t *testing.T, home string, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for left := n / 2; left > 0 && err == nil; left -= 6400 {
-		_, _, err = d.decisions(min(64, left), min(left, 6400))
-	}
+	_, _, err = d.decisions(min(64, n/2), n/2)
 	if err := errorOf(err, d.g.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +251,9 @@ func measureDecisions(t *testing.T, home, name string, bounds []float64) (rates 
 			}
 		}
 		times := turns(
-			contender{"raw", run("raw", func() (time.Duration, []time.Duration, error) { return storm(callers, n/callers, r.write) })},
+			contender{"raw", run("raw", func() (time.Duration, []time.Duration, error) {
+				return inChunks(callers, n, r.write, func() error { return nil })
+			})},
 			contender{"gate", run("gate", func() (time.Duration, []time.Duration, error) { return d.decisions(callers, n) })},
 		)
 		rate := ratio(times["raw"], times["gate"])
