@@ -59,6 +59,9 @@ func (c *Config) complete() error {
 	setDefault(&c.SendWithin, defaultSendWithin)
 	setDefault(&c.BrokerWait, defaultBrokerWait)
 	setDefault(&c.LockWait, defaultLockWait)
+	if !c.Account.IsValid() {
+		return errors.New("gate: the account's name is not 1 to 64 of A-Z a-z 0-9 . _ -")
+	}
 	if c.Deadline < 0 || c.SendWithin < 0 || c.BrokerWait < 0 || c.LockWait < 0 {
 		return errors.New("gate: a duration is negative")
 	}

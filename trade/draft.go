@@ -46,6 +46,9 @@ const MaxReason = 2000
 func Parse(d Draft) (Order, Tags, []Fault) {
 	var p parser
 	o := Order{account: d.Account}
+	if !d.Account.IsValid() {
+		p.fault(Text{Name: "account", Value: string(d.Account)}, AccountMalformed, "is not 1 to 64 of A-Z a-z 0-9 . _ -")
+	}
 	o.symbol = parseField(&p, d.Symbol, SymbolMalformed, "is not a symbol such as AAPL", ParseSymbol)
 	o.side = parseField(&p, d.Side, SideUnknown, "is not buy or sell", ParseSide)
 	o.quantity = p.decimal(d.Quantity, QuantityMalformed, QuantityNotPositive)

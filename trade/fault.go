@@ -40,6 +40,7 @@ const (
 	PriceUnexpected        Code = "PRICE_UNEXPECTED"
 	ClientOrderIDMalformed Code = "CLIENT_ORDER_ID_MALFORMED"
 	ReasonTooLong          Code = "REASON_TOO_LONG"
+	AccountMalformed       Code = "ACCOUNT_MALFORMED"
 	ToolUnknown            Code = "TOOL_UNKNOWN"
 )
 
@@ -72,6 +73,7 @@ func FaultCodes() []CodeRow {
 		{PriceUnexpected, "The order type takes no such price. Reserved for order types beside limit.", "Remove the price."},
 		{ClientOrderIDMalformed, "Not 1 to 128 of A-Z a-z 0-9 . _ -", "Use those characters only, or leave it out."},
 		{ReasonTooLong, "The reason is over 2,000 characters.", "Shorten it."},
+		{AccountMalformed, "The surface's account name is not 1 to 64 of A-Z a-z 0-9 . _ -", "The operator names the account otherwise."},
 		{ToolUnknown, "The tool is under a guard and no dialect reads its orders, or it is not a tool of this server.", "Call one of the tools that are listed."},
 	}
 }

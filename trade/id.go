@@ -7,8 +7,19 @@ import (
 	"time"
 )
 
-// Account names an account at a broker, as the operator configured it.
+// Account names an account at a broker, as the operator configured it: 1 to 64 of A-Za-z0-9._-.
 type Account string
+
+// MaxAccount is the longest account name.
+//
+//limit:trade-account An account's name has 1 to 64 characters of A-Z a-z 0-9 . _ - and nothing else.
+const MaxAccount = 64
+
+// IsValid reports whether the name has the grammar of an account. Names stand in digests, so they hold no separator.
+func (a Account) IsValid() bool {
+	_, ok := ParseClientOrderID(string(a))
+	return ok && len(a) <= MaxAccount
+}
 
 // Agent names who proposes: that of its token or socket, never of its payload.
 type Agent string

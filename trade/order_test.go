@@ -97,7 +97,7 @@ func TestOrderReadsBackFromItsJSON(t *testing.T) {
 		d := draft(rapid.SampledFrom([]string{"buy", "SELL"}).Draw(rt, "side"), rapid.StringMatching(`[1-9][0-9]{0,11}(\.0{1,9})?`).Draw(rt, "quantity"),
 			rapid.StringMatching(`[A-Za-z][A-Za-z0-9]{0,9}([./-][A-Za-z0-9]{1,5})?`).Draw(rt, "symbol"),
 			rapid.StringMatching(`[1-9][0-9]{0,11}(\.[0-9]{1,9})?`).Draw(rt, "price"))
-		d.Account = trade.Account(rapid.String().Draw(rt, "account"))
+		d.Account = trade.Account(rapid.StringMatching(`[A-Za-z0-9._-]{1,64}`).Draw(rt, "account"))
 		o, _, faults := trade.Parse(d)
 		if len(faults) > 0 {
 			rt.Fatalf("%+v: %v", d, faults)
