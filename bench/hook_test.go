@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,10 +39,11 @@ print(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permiss
 func TestRatioOfHook(t *testing.T) {
 	needMeasure(t)
 	binary, empty := built(t, sallyport), built(t, nothing)
-	python, err := exec.LookPath("python3")
+	where, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output() // not a wrapper of it
 	if err != nil {
 		t.Fatal(err)
 	}
+	python := strings.TrimSpace(string(where))
 	script := filepath.Join(t.TempDir(), "hook.py")
 	if err := os.WriteFile(script, []byte(pythonHook), 0o600); err != nil {
 		t.Fatal(err)
