@@ -87,7 +87,7 @@ func TestParseNamesEachFault(t *testing.T) {
 
 func TestParseReportsAllFaultsInTheOrderOfTheDraft(t *testing.T) {
 	d := trade.Draft{
-		Symbol: text("a", "?"), Side: text("b", "?"), Quantity: text("c", "?"), Type: text("d", "?"), LimitPrice: text("e", "?"),
+		Account: "paper", Symbol: text("a", "?"), Side: text("b", "?"), Quantity: text("c", "?"), Type: text("d", "?"), LimitPrice: text("e", "?"),
 		TimeInForce: text("f", "?"), ClientOrderID: text("g", "?"), Reason: text("h", strings.Repeat("x", 3000)),
 	}
 	_, _, faults := trade.Parse(d)
@@ -98,7 +98,7 @@ func TestParseReportsAllFaultsInTheOrderOfTheDraft(t *testing.T) {
 	if got := strings.Join(fields, ""); got != "abcdefgh" {
 		t.Errorf("the faults are of %s", got)
 	}
-	_, _, faults = trade.Parse(trade.Draft{})
+	_, _, faults = trade.Parse(trade.Draft{Account: "paper"})
 	if len(faults) != 6 {
 		t.Errorf("an empty draft has %d faults: %v", len(faults), faults)
 	}
@@ -107,7 +107,7 @@ func TestParseReportsAllFaultsInTheOrderOfTheDraft(t *testing.T) {
 func TestParseSaysNothingTwiceOfAWrongType(t *testing.T) {
 	wrong := func(name string) trade.Text { return trade.Text{Name: name, Kind: trade.IsWrong} }
 	o, _, faults := trade.Parse(trade.Draft{
-		Symbol: wrong("a"), Side: wrong("b"), Quantity: wrong("c"), Type: wrong("d"), LimitPrice: wrong("e"), TimeInForce: wrong("f"),
+		Account: "paper", Symbol: wrong("a"), Side: wrong("b"), Quantity: wrong("c"), Type: wrong("d"), LimitPrice: wrong("e"), TimeInForce: wrong("f"),
 		ClientOrderID: wrong("g"), Reason: wrong("h"),
 	})
 	if len(faults) != 0 {
