@@ -21,6 +21,10 @@ func child(mode string) int {
 	switch mode {
 	case "fake":
 		err = childFake()
+	case "echo":
+		err = childEcho()
+	case "paper":
+		err = childPaper()
 	default:
 		err = fmt.Errorf("no mode %q", mode)
 	}

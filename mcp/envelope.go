@@ -58,8 +58,8 @@ type envelope struct {
 // readMessage judges one line and makes the SDK's message of it. The message is nil for what needs no answer and no
 // work: a response, since this server asks nothing.
 //
-// The SDK sees a message that was written anew from the members that it knows, so that what was judged here and what is
-// acted upon cannot differ. Only the arguments of a call go through byte for byte: they are the dialects' to judge.
+// The SDK sees what was read here and no other bytes, so that what was judged and what is acted upon cannot differ. The
+// arguments of a call go through byte for byte: they are the dialects' to judge.
 func readMessage(line []byte) (*jsonrpc.Request, *refusal) {
 	e, refused := readEnvelope(line)
 	if refused != nil {
@@ -72,23 +72,28 @@ func readMessage(line []byte) (*jsonrpc.Request, *refusal) {
 	if e.method == nil {
 		return nil, nil
 	}
-	params := e.params
-	if method, _ := text(e.method); method == methodCall && params != nil && params[0] == '{' {
-		params = callParams(params)
+	method, _ := text(e.method)
+	req := &jsonrpc.Request{Method: method, Params: e.params}
+	if method == methodCall && e.params != nil && e.params[0] == '{' {
+		req.Params = callParams(e.params)
 	}
-	msg := append(append([]byte(`{"jsonrpc":"2.0","method":`), e.method...), ',')
-	if id != nil {
-		msg = append(append(append(msg, `"id":`...), id...), ',')
-	}
-	if params != nil {
-		msg = append(append(append(msg, `"params":`...), params...), ',')
-	}
-	msg[len(msg)-1] = '}'
-	decoded, err := jsonrpc.DecodeMessage(msg)
-	if req, ok := decoded.(*jsonrpc.Request); ok && err == nil {
+	if id == nil {
 		return req, nil
 	}
-	return nil, invalid(id, "the message cannot be read")
+	var err error
+	if req.ID, err = requestID(id); err != nil {
+		return nil, invalid(nil, err.Error())
+	}
+	return req, nil
+}
+
+// requestID makes the SDK's id of one that has been checked.
+func requestID(id []byte) (jsonrpc.ID, error) {
+	var v any
+	if err := json.Unmarshal(id, &v); err != nil {
+		return jsonrpc.ID{}, err
+	}
+	return jsonrpc.MakeID(v)
 }
 
 const methodCall = "tools/call"
@@ -101,8 +106,9 @@ func readEnvelope(line []byte) (e envelope, _ *refusal) {
 	if depth(line) > maxDepth {
 		return e, unreadable("the message is nested over %d levels", maxDepth)
 	}
-	if err := json.Unmarshal(line, new(json.RawMessage)); err != nil {
-		return e, unreadable("the message is not exactly one JSON object: %s", trade.Printable(err.Error(), 128))
+	if !json.Valid(line) {
+		err := json.Unmarshal(line, new(json.RawMessage)) // which says where
+		return e, unreadable("the message is not exactly one JSON object: %s", trade.Printable(fmt.Sprint(err), 128))
 	}
 	switch object := bytes.TrimLeft(line, " \t\r\n"); object[0] {
 	case '{':

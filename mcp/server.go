@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -61,7 +62,7 @@ func (t *Tools) server() *sdk.Server {
 		&sdk.Implementation{Name: "sallyport", Title: "Sallyport", Version: t.cfg.Version},
 		&sdk.ServerOptions{
 			Instructions: instructions,
-			Logger:       t.cfg.Log,
+			Logger:       slog.New(grave{t.cfg.Log.Handler()}),
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		},
 	)
@@ -124,4 +125,11 @@ func (t *Tools) receive(next sdk.MethodHandler) sdk.MethodHandler {
 
 func (t *Tools) has(name string) bool {
 	return slices.ContainsFunc(t.rows, func(row Tool) bool { return row.Name == name })
+}
+
+// grave leaves out what the SDK has to tell of every session.
+type grave struct{ slog.Handler }
+
+func (h grave) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
