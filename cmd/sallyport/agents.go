@@ -52,7 +52,7 @@ func toolCommand(a *app) *cobra.Command {
 	o := gate.Origin{}
 	var surface, harness, session, call string
 	c := &cobra.Command{
-		Use: "tool NAME [flags]", Short: "Run one of the five tools: arguments on standard input, its answer on output",
+		Use: "tool NAME [flags]", Short: "Run one of the five tools on arguments from standard input",
 		GroupID: groupAgents, Args: exactly(1),
 		Long: `Run one tool exactly as the MCP server would: its arguments are read from
 standard input, one JSON object; its answer is printed, one JSON object. Plugins
@@ -129,14 +129,12 @@ func harnesses() []string { return []string{"claude", "codex", "gemini", "qwen",
 // hookCommand is for the help, and for printing settings: a hook itself never comes this far.
 func hookCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "hook", Short: "Answer a tool-call hook of a harness, or print the settings that arm it", GroupID: groupAgents,
+		Use: "hook HARNESS [--data-dir D]", Short: "Answer a tool-call hook of a harness, or print the settings that arm it", GroupID: groupAgents,
 		Long: `Answer one tool-call event of a harness: claude, codex, gemini, qwen or hermes.
 The event is read from standard input. A tool that no guard names passes: exit
 code 0 and no output. A guarded order is decided by the gate: an allow is
 printed, exit code 0; everything else, every failure included, is a denial that
 all five harnesses understand, exit code 2. It answers within 2 seconds.
-
-  sallyport hook HARNESS [--data-dir D]
 
 Harnesses start this command; 'sallyport hook print HARNESS' prints what to put
 into their settings. It never creates a data directory.`,

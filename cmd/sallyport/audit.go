@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -212,23 +213,49 @@ that is not.`,
 			}
 			contains = &h
 		}
-		g, _, err := a.openGate(ctx, reading)
+		home, cfg, err := a.dataDir()
 		if err != nil {
 			return err
 		}
-		defer g.Close()
+		if err := founded(home); err != nil {
+			return err
+		}
 		bar := a.startProgress("records verified")
-		head, err := g.Verify(ctx, contains, func(done, total journal.Seq) { bar.at(uint64(done), uint64(total)) })
+		head, err := a.verify(ctx, home, cfg, contains, bar)
 		bar.end()
 		return a.verified(head, err)
 	})
+}
+
+// verify walks the journal of a data directory. One that is too broken to be opened by the gate is walked all the same,
+// so that the first bad record is named and not only the one that opening came upon.
+func (a *app) verify(ctx context.Context, home string, cfg config, contains *journal.Head, bar *progress) (journal.Head, error) {
+	step := func(done, total journal.Seq) { bar.at(uint64(done), uint64(total)) }
+	g, err := a.wire(ctx, reading, home, cfg)
+	if err == nil {
+		defer g.Close()
+		return g.Verify(ctx, contains, step)
+	}
+	var broken *journal.Broken
+	if !errors.As(err, &broken) {
+		return journal.Head{}, err
+	}
+	j, errOpen := journal.Open(ctx, journal.Config{Path: filepath.Join(home, gate.JournalName), LockWait: cfg.Deadlines.Lock})
+	if errOpen != nil {
+		return journal.Head{}, err
+	}
+	defer j.Close()
+	if _, errChain := j.Verify(ctx, journal.Verification{Contains: contains, Progress: step}); errors.As(errChain, &broken) {
+		return journal.Head{}, errChain
+	}
+	return journal.Head{}, err
 }
 
 // verified prints what came of a verification.
 func (a *app) verified(head journal.Head, err error) error {
 	var broken *journal.Broken
 	if err != nil && !errors.As(err, &broken) {
-		return err
+		return gateProblem(err)
 	}
 	if a.json {
 		b := append(wire.AppendName([]byte{'{'}, "ok"), trueOrFalse(broken == nil)...)
@@ -249,10 +276,18 @@ func (a *app) verified(head journal.Head, err error) error {
 	}
 	if broken != nil {
 		return finding("Keep the file as it is, and compare it with a backup.",
-			"record %d is the first that is not as it was recorded: %s", broken.Seq, printable(broken.Error()))
+			"%s", brokenText(broken))
 	}
 	a.printf("%s records, all as they were recorded.\nhead %s\n", count(uint64(head.Seq)), headText(head))
 	return nil
+}
+
+// brokenText names the first bad record.
+func brokenText(b *journal.Broken) string {
+	if b.Seq == 0 { // of no record: the schema, for instance
+		return "the journal is not as it was made: " + printable(b.Reason)
+	}
+	return fmt.Sprintf("record %d is the first that is not as it was recorded: %s", b.Seq, printable(b.Reason))
 }
 
 func auditHeadCommand(a *app) *cobra.Command {

@@ -154,11 +154,11 @@ func appendCheckLine(dst []byte, n uint64, d ledger.Decision, p paint) []byte {
 		codes = append(codes, string(d.Reasons[i].Code))
 	}
 	word := strings.ToLower(headline(d))
-	head := fmt.Sprintf("%6d  %-7s  ", n, word)
+	head := fmt.Sprintf("%5d  %-7s  ", n, word)
 	text := orderLine(d.Order)
 	if len(codes) > 0 {
 		text += ": " + strings.Join(codes, ", ")
 	}
 	text = clip(text, width-len(head))
-	return append(dst, fmt.Sprintf("%6d  %s%*s  %s", n, p.verdict(d, word), 7-len(word), "", text)...)
+	return append(dst, fmt.Sprintf("%5d  %s%*s  %s", n, p.verdict(d, word), 7-len(word), "", text)...)
 }

@@ -48,14 +48,14 @@ made; exit code 3 means that one of them did not hold.`,
 // liveText says how to see the same with a real agent.
 const liveText = `The directory of this demo is gone. To see the same with your own agent:
 
-  sallyport init --quotes-sample            make ~/.sallyport, then edit its policy
-  claude mcp add trading -- sallyport mcp   the tools, in Claude Code
-  codex mcp add trading -- sallyport mcp    or in Codex; any MCP client will do
-  sallyport hook print claude               guard tools of other servers by a hook
-  sallyport doctor                          see that all of it is armed
+  sallyport init --quotes-sample             make ~/.sallyport; edit its policy
+  claude mcp add trading -- sallyport mcp    the tools, in Claude Code
+  codex mcp add trading -- sallyport mcp     or in Codex, or any MCP client
+  sallyport hook print claude                guard other servers' tools by a hook
+  sallyport doctor                           see that all of it is armed
 
-Ask the agent to buy 10 shares of AAPL at 150.00 with the trading tools, then 250
-shares, and look at 'sallyport audit list'.
+Ask the agent to buy 10 shares of AAPL at 150.00 with the trading tools, then
+250 shares, and look at 'sallyport audit list'.
 `
 
 // demo plays the six acts.
@@ -92,23 +92,30 @@ func (d *demo) play(ctx context.Context) (err error) {
 	d.say("%s\n%s\n", d.paint.bold("Sallyport: the agent proposes, the gate decides, a person can always stop it."),
 		"Paper money, the real code, no network.")
 	d.showPolicy()
-	for i, act := range []struct {
-		title string
-		play  func(context.Context) error
-	}{
-		{"A compliant order executes", d.compliant},
-		{"Too much money is blocked", d.notional},
-		{"Too many shares are blocked", d.quantity},
-		{"Another broker's schema meets the same policy", d.otherSchema},
-		{"Garbage, and a broken policy, are refused", d.garbage},
-		{"The record closes the case", d.record},
-	} {
-		d.say("\n%s\n", d.paint.bold(fmt.Sprintf("Act %d  %s", i+1, act.title)))
+	for i, act := range d.acts() {
+		d.say("\n%s\n%s", d.paint.bold(fmt.Sprintf("Act %d  %s", i+1, act.title)), indent("", act.story))
 		if err := act.play(ctx); err != nil {
 			return fmt.Errorf("act %d: %w", i+1, err)
 		}
 	}
 	return nil
+}
+
+// act is one part of the demo.
+type act struct {
+	title, story string
+	play         func(context.Context) error
+}
+
+func (d *demo) acts() []act {
+	return []act{
+		{"A compliant order executes", "It is within every limit, so it is recorded, sent to the paper venue and filled.", d.compliant},
+		{"Too much money is blocked", "100 shares are fine; 15000 dollars are not.", d.notional},
+		{"Too many shares are blocked", "7500 dollars are fine; 250 shares are not.", d.quantity},
+		{"Another broker's schema meets the same policy", "Other field names make the same canonical order; every reason is told at once.", d.otherSchema},
+		{"Garbage, and a broken policy, are refused", "Nothing is repaired or guessed, and without a valid policy nothing is allowed.", d.garbage},
+		{"The record closes the case", "Every call was recorded before anything acted on it.", d.record},
+	}
 }
 
 func (d *demo) showPolicy() {
@@ -120,8 +127,10 @@ func (d *demo) showPolicy() {
 	for _, s := range p.Sides() {
 		sides = append(sides, s.String())
 	}
-	d.say("\nThe operator's policy: %s dollars a buy, %s shares an order at most;\nonly %s; only limit orders; only %s.\n",
-		p.MaxNotional().Money(), p.MaxQuantity(), strings.Join(symbols, " and "), strings.Join(sides, " and "))
+	d.say("\nThe operator's policy:\n%s", table([][]string{
+		{"  dollars a buy", "at most " + p.MaxNotional().Money()}, {"  shares an order", "at most " + p.MaxQuantity().String()},
+		{"  symbols", strings.Join(symbols, ", ")}, {"  order types", "limit"}, {"  sides", strings.Join(sides, ", ")},
+	}))
 }
 
 // call sends the arguments of one tool call through the gate, as an agent would, and shows what came of it.
@@ -134,14 +143,16 @@ func (d *demo) call(ctx context.Context, tool, args string) (ledger.Decision, er
 	o := gate.Origin{Agent: "demo", Surface: "cli", Harness: "demo", Session: "demo", Tool: tool, ToolCallID: id}
 	r := d.gate.Execute(ctx, callOf(t, []byte(args), o))
 	d.calls = append(d.calls, r)
-	d.say("%s", d.paint.dim(indent("  ", tool+" "+strings.ReplaceAll(args, ",", ", "))))
-	word, text := headline(r), orderLine(r.Order)
+	const margin = "          "
+	d.say("\n  %-7s %s\n%s", fmt.Sprintf("call %d", len(d.calls)), tool, d.paint.dim(indent(margin, strings.ReplaceAll(args, `,"`, `, "`))))
+	text := orderLine(r.Order)
 	if r.Filled.Sign() > 0 {
 		text += fmt.Sprintf("; filled %s at %s", r.Filled, r.FillPrice.Money())
 	}
-	d.say("  %s  %s\n", d.paint.bold(d.paint.verdict(r, word)), text)
+	d.say("%s%s  %s\n", margin, d.paint.bold(d.paint.verdict(r, headline(r))), text)
 	for i := range r.Reasons {
-		d.say("%s", indent("    ", string(r.Reasons[i].Code)+": "+printable(r.Reasons[i].Message)))
+		reason := indent(margin+"  ", string(r.Reasons[i].Code)+": "+printable(r.Reasons[i].Message))
+		d.say("%s- %s", margin, strings.TrimPrefix(reason, margin+"  "))
 	}
 	return r, nil
 }
@@ -166,6 +177,8 @@ func (d *demo) blocked(ctx context.Context, tool, args string, want ...trade.Cod
 	for i := range r.Reasons {
 		got = append(got, r.Reasons[i].Code)
 	}
+	slices.Sort(got)
+	slices.Sort(want)
 	return claim(r.Verdict == policy.Deny && r.State == ledger.Blocked && slices.Equal(got, want),
 		"call %d is blocked for %v; it is %s for %v", len(d.calls), want, r.State, got)
 }
@@ -203,14 +216,14 @@ func (d *demo) garbage(ctx context.Context) error {
 		d.blocked(ctx, toolA, `{"symbol":"AAPL","side":"buy","quantity":1e3,"order_type":"market","limit_price":true}`,
 			trade.QuantityMalformed, trade.OrderTypeUnknown, trade.FieldTypeWrong),
 		d.blocked(ctx, toolA, `buy ten apples please`, trade.JSONMalformed),
-		d.blocked(ctx, "paper_place_order_b", buy10, trade.FieldUnknown, trade.FieldUnknown),
+		d.blocked(ctx, toolB, `{"ticker":"АAPL","direction":"buy","qty":"10","order_type":"limit","price":"150.00"}`, trade.SymbolMalformed),
 	)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(d.home, gate.PolicyName)
 	good := d.gate.Policy().Raw
-	d.say("  The operator's policy file now says \"max_quantity\": \"lots\":\n")
+	d.say("\n  The operator's policy file now says \"max_quantity\":\"lots\".\n")
 	broken := bytes.Replace(good, []byte(`200`), []byte(`"lots"`), 1)
 	if err := os.WriteFile(path, broken, 0o600); err != nil {
 		return err
@@ -229,7 +242,7 @@ func (d *demo) record(ctx context.Context) error {
 	for _, r := range rows {
 		states[r.State]++
 	}
-	d.say("  %d guarded calls, one row each in the audit trail: %d executed, %d blocked.\n",
+	d.say("\n  %d guarded calls, one row each in the audit trail: %d executed, %d blocked.\n",
 		len(rows), states[ledger.Succeeded], states[ledger.Blocked])
 	if err := claim(len(d.calls) == 10 && len(rows) == 10 && states[ledger.Succeeded] == 2 && states[ledger.Blocked] == 8,
 		"ten calls, two executions: %d calls, %d rows, %v", len(d.calls), len(rows), states); err != nil {
@@ -277,13 +290,8 @@ func (d *demo) falsify(ctx context.Context) error {
 	if err := errors.Join(claim(!bytes.Equal(raw, forged), "the order's price stands in the copy"), os.WriteFile(file, forged, 0o600)); err != nil {
 		return err
 	}
-	g, err := d.app.wire(ctx, reading, copied, defaultConfig(copied))
-	if err != nil {
-		return err
-	}
-	defer g.Close()
 	var broken *journal.Broken
-	_, err = g.Verify(ctx, nil, nil)
+	_, err = d.app.verify(ctx, copied, defaultConfig(copied), nil, nil)
 	if err := claim(errors.As(err, &broken), "a price changed in a copy is found: %v", err); err != nil {
 		return err
 	}

@@ -235,7 +235,7 @@ func (e *examination) chain(ctx context.Context, g *gate.Gate) {
 	var broken *journal.Broken
 	switch {
 	case errors.As(err, &broken):
-		e.finding(name, "Keep the file as it is, and compare it with a backup.", "record %d is the first that is not as it was recorded: %s", broken.Seq, printable(broken.Error()))
+		e.finding(name, "Keep the file as it is, and compare it with a backup.", "%s", brokenText(broken))
 	case err != nil:
 		e.finding(name, "Try again; see that the disk is in order.", "it cannot be walked: %v", err)
 	default:

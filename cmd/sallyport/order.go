@@ -128,6 +128,9 @@ func headline(d ledger.Decision) string {
 	}
 	switch d.State {
 	case ledger.Succeeded:
+		if d.Clears == ledger.ClearsSend && d.Filled.Sign() == 0 {
+			return "ACCEPTED" // it rests at the venue, or ended there unfilled
+		}
 		return "EXECUTED"
 	case ledger.Failed:
 		return "REJECTED"

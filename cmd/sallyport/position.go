@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,9 +132,16 @@ venue said no.`,
 			return err
 		}
 		defer g.Close()
+		open, err := g.Orders(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(open, func(o gate.WorkingOrder) bool { return o.Intent == id }) {
+			return finding("'sallyport orders' lists the open ones.", "intent %s has no open order", id)
+		}
 		r, err := g.Cancel(ctx, gate.Origin{Agent: cfg.Agent, Surface: "cli", Tool: "cancel"}, id)
 		if err != nil {
-			return notFound(err)
+			return err
 		}
 		return a.cancelled(r)
 	})

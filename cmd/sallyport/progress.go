@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// progress shows on the standard error of a terminal how far long work has come. The zero progress shows nothing.
+// progress shows on the standard error of a terminal how far long work has come. A nil progress shows nothing.
 type progress struct {
 	w     io.Writer
 	what  string
@@ -26,7 +26,7 @@ func (a *app) startProgress(what string) *progress {
 
 // at shows that done of total steps are done; total 0 means that nobody knows.
 func (p *progress) at(done, total uint64) {
-	if p.w == nil || p.now().Before(p.next) {
+	if p == nil || p.w == nil || p.now().Before(p.next) {
 		return
 	}
 	p.next, p.wrote = p.now().Add(100*time.Millisecond), true

@@ -98,6 +98,7 @@ func between(least, most int) cobra.PositionalArgs {
 // parent is a command that only holds others.
 func parent(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	c.Args = exactly(0)
+	c.DisableFlagsInUseLine = true
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(children...)
 	return c
@@ -137,11 +138,12 @@ func help(c *cobra.Command, _ []string) {
 	if text == "" {
 		text = c.Short + "."
 	}
-	b.WriteString(strings.TrimSpace(text) + "\n\nUsage:\n")
-	if c.Runnable() && !c.HasAvailableSubCommands() {
+	b.WriteString(reflow(text) + "\nUsage:\n")
+	if !c.HasAvailableSubCommands() || strings.Contains(c.Use, " ") {
 		b.WriteString("  " + c.UseLine() + "\n")
-	} else {
-		b.WriteString("  " + c.CommandPath() + " COMMAND [flags]\n")
+	}
+	if c.HasAvailableSubCommands() {
+		b.WriteString("  " + c.CommandPath() + " COMMAND\n")
 	}
 	if c.HasExample() {
 		b.WriteString("\nExamples:\n" + strings.TrimRight(c.Example, "\n") + "\n")
@@ -154,6 +156,22 @@ func help(c *cobra.Command, _ []string) {
 		b.WriteString("\nRun 'sallyport COMMAND --help' for more about a command.\n")
 	}
 	fmt.Fprint(c.OutOrStdout(), b.String())
+}
+
+// reflow wraps each paragraph to the output's width; one that is indented stays as it is.
+func reflow(text string) string {
+	var b strings.Builder
+	for i, para := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if strings.HasPrefix(para, " ") {
+			b.WriteString(para + "\n")
+		} else {
+			b.WriteString(indent("", strings.ReplaceAll(para, "\n", " ")))
+		}
+	}
+	return b.String()
 }
 
 func helpCommands(b *strings.Builder, c *cobra.Command) {

@@ -53,12 +53,22 @@ func (a *app) openGate(ctx context.Context, u use) (opened, config, error) {
 	if err != nil {
 		return opened{}, cfg, err
 	}
-	if u != trading && u != founding && !exists(filepath.Join(home, gate.JournalName)) {
-		return opened{}, cfg, usage("'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another.",
-			"there is no data directory with a journal at %s", showPath(home))
+	if u != trading && u != founding {
+		if err := founded(home); err != nil {
+			return opened{}, cfg, err
+		}
 	}
 	o, err := a.wire(ctx, u, home, cfg)
 	return o, cfg, gateProblem(err)
+}
+
+// founded refuses a data directory without a journal.
+func founded(home string) error {
+	if exists(filepath.Join(home, gate.JournalName)) {
+		return nil
+	}
+	return usage("'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another.",
+		"there is no data directory with a journal at %s", showPath(home))
 }
 
 // wire puts together the venue with its quotes, and the gate in front of it.
@@ -91,6 +101,7 @@ func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opene
 
 // gateProblem classifies why a gate could not be opened.
 func gateProblem(err error) error {
+	var broken *journal.Broken
 	switch {
 	case err == nil:
 		return nil
@@ -98,6 +109,8 @@ func gateProblem(err error) error {
 		return usage("'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another.", "%v", err)
 	case errors.Is(err, fs.ErrPermission):
 		return usage("'sallyport doctor' says which permissions are wrong.", "%v", err)
+	case errors.As(err, &broken):
+		return finding("'sallyport audit verify' walks the whole chain. Keep the file as it is, and compare it with a backup.", "%v", err)
 	case errors.Is(err, journal.ErrBusy):
 		return &problem{code: exitInternal, what: err.Error(), repair: "Another process holds the journal's lock; try again."}
 	}

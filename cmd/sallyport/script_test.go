@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the scripts run this test binary as sallyport.
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sallyport": main}) }
+
+// TestScript runs the scripts of testdata/script, which are examples of every command too. Each has a home directory of
+// its own, and begins without a data directory.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("SALLYPORT_HOME", filepath.Join(e.WorkDir, "data"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+// exits N PROGRAM ARG... runs a program that must end with exit code N. What it wrote is then stdout and stderr.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var e *exec.ExitError
+		if !errors.As(err, &e) {
+			ts.Fatalf("%v", err)
+		}
+		got = e.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\nstdout:\n%sstderr:\n%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+	if all := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(all, "goroutine ") {
+		ts.Fatalf("a stack trace was shown")
+	}
+}
+
+// capture VAR PATTERN sets VAR to what the pattern's group finds first in standard output.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture VAR pattern")
+	}
+	m := regexp.MustCompile(`(?m)` + args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(m) != 2 {
+		ts.Fatalf("nothing in standard output matches %s", args[1])
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// columns FILE wants lines of at most 80 characters, and no escape sequence.
+func columns(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: columns file")
+	}
+	for line := range strings.SplitSeq(ts.ReadFile(args[0]), "\n") {
+		if n := utf8.RuneCountInString(line); n > width && !strings.Contains(line, "/") {
+			ts.Fatalf("%d columns: %s", n, line)
+		}
+		if strings.Contains(line, "\x1b") {
+			ts.Fatalf("an escape sequence: %q", line)
+		}
+	}
+}
+
+// jsonlines FILE [N] wants one JSON object a line, N of them.
+func jsonLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: jsonlines file [count]")
+	}
+	text := strings.TrimSuffix(ts.ReadFile(args[0]), "\n")
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		if text == "" {
+			break
+		}
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("not an object: %v: %s", err, line)
+		}
+		n++
+	}
+	if len(args) == 2 && strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%d lines, want %s", n, args[1])
+	}
+}
+
+// change FILE OLD NEW replaces bytes of a file by as many others.
+func change(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 || len(args[1]) != len(args[2]) {
+		ts.Fatalf("usage: change file old new")
+	}
+	raw := []byte(ts.ReadFile(args[0]))
+	if !bytes.Contains(raw, []byte(args[1])) {
+		ts.Fatalf("%s does not hold %s", args[0], args[1])
+	}
+	writeBack(ts, args[0], bytes.ReplaceAll(raw, []byte(args[1]), []byte(args[2])))
+}
