@@ -74,8 +74,10 @@ func benchDialect(name string) (*dialect.Dialect, bool) {
 	return &dialect.Dialect{
 		Name: "bench", Account: "bench",
 		Fields: []dialect.Field{
-			{Name: "symbol", Term: dialect.Symbol}, {Name: "side", Term: dialect.Side},
-			{Name: "quantity", Term: dialect.Quantity}, {Name: "limit_price", Term: dialect.LimitPrice},
+			{Name: "symbol", Term: dialect.Symbol},
+			{Name: "side", Term: dialect.Side},
+			{Name: "quantity", Term: dialect.Quantity},
+			{Name: "limit_price", Term: dialect.LimitPrice},
 		},
 		Fixed: []dialect.FixedTerm{{Term: dialect.OrderType, Value: "limit"}, {Term: dialect.TimeInForce, Value: "day"}},
 		Outcome: func(p []byte) dialect.Answer {
@@ -97,9 +99,11 @@ func benchDialect(name string) (*dialect.Dialect, bool) {
 // benchGuards guards the recorded broker under the name that each harness gives it.
 func benchGuards() []Guard {
 	return []Guard{
-		{Match: "mcp__broker__place_order", Dialect: "bench"}, {Match: "mcp_broker_place_order", Dialect: "bench"},
+		{Match: "mcp__broker__place_order", Dialect: "bench"},
+		{Match: "mcp_broker_place_order", Dialect: "bench"},
 		{Match: "paper_place_order", Dialect: "bench"},
-		{Match: "mcp__broker__*"}, {Match: "mcp__broker__get_*", Pass: true},
+		{Match: "mcp__broker__*"},
+		{Match: "mcp__broker__get_*", Pass: true},
 	}
 }
 

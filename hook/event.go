@@ -50,20 +50,30 @@ type harness struct {
 func findHarness(name string) (harness, bool) {
 	switch name {
 	case "claude":
-		return harness{name: "claude", before: "PreToolUse", after: "PostToolUse", failed: "PostToolUseFailure",
-			callID: [2]string{"tool_use_id"}, argsName: "tool_input", responseName: "tool_response"}, true
+		return harness{
+			name: "claude", before: "PreToolUse", after: "PostToolUse", failed: "PostToolUseFailure",
+			callID: [2]string{"tool_use_id"}, argsName: "tool_input", responseName: "tool_response",
+		}, true
 	case "codex":
-		return harness{name: "codex", before: "PreToolUse", asked: "PermissionRequest", after: "PostToolUse",
-			callID: [2]string{"tool_use_id"}, argsName: "tool_input", responseName: "tool_response"}, true
+		return harness{
+			name: "codex", before: "PreToolUse", asked: "PermissionRequest", after: "PostToolUse",
+			callID: [2]string{"tool_use_id"}, argsName: "tool_input", responseName: "tool_response",
+		}, true
 	case "gemini":
-		return harness{name: "gemini", before: "BeforeTool", after: "AfterTool",
-			argsName: "tool_input", responseName: "tool_response"}, true
+		return harness{
+			name: "gemini", before: "BeforeTool", after: "AfterTool",
+			argsName: "tool_input", responseName: "tool_response",
+		}, true
 	case "qwen":
-		return harness{name: "qwen", before: "PreToolUse", after: "PostToolUse", failed: "PostToolUseFailure",
-			callID: [2]string{"tool_call_id", "tool_use_id"}, argsName: "tool_input", responseName: "tool_response"}, true
+		return harness{
+			name: "qwen", before: "PreToolUse", after: "PostToolUse", failed: "PostToolUseFailure",
+			callID: [2]string{"tool_call_id", "tool_use_id"}, argsName: "tool_input", responseName: "tool_response",
+		}, true
 	case "hermes":
-		return harness{name: "hermes", before: "pre_tool_call", after: "post_tool_call",
-			callID: [2]string{"tool_call_id"}, argsName: "tool_input", responseName: "result"}, true
+		return harness{
+			name: "hermes", before: "pre_tool_call", after: "post_tool_call",
+			callID: [2]string{"tool_call_id"}, argsName: "tool_input", responseName: "result",
+		}, true
 	}
 	return harness{}, false
 }

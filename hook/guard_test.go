@@ -85,8 +85,10 @@ func TestParseGuardsReadsWhatItDocuments(t *testing.T) {
 	got, err := parse(t, `[{"match":"mcp__broker__place_order","dialect":"alpaca","account":"live-1"},{"match":"mcp__broker__*"},
 		{"match":"mcp__broker__get_*","pass":true},{"match":"x","dialect":"paper_place_order_b","pass":false}]`)
 	want := []Guard{
-		{Match: "mcp__broker__place_order", Dialect: "alpaca", Account: "live-1"}, {Match: "mcp__broker__*"},
-		{Match: "mcp__broker__get_*", Pass: true}, {Match: "x", Dialect: "paper_place_order_b"},
+		{Match: "mcp__broker__place_order", Dialect: "alpaca", Account: "live-1"},
+		{Match: "mcp__broker__*"},
+		{Match: "mcp__broker__get_*", Pass: true},
+		{Match: "x", Dialect: "paper_place_order_b"},
 	}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v, %v", got, err)

@@ -275,6 +275,9 @@ func (in *inspection) command(e entry) {
 	}
 }
 
+//limit:hook-harness-wait-most A harness that waits over 30,000 milliseconds for the hook is warned of.
+const maxPatience = 30_000
+
 // timeout checks that the harness waits for longer than the hook does, and not for ever.
 func (in *inspection) timeout(e entry) {
 	v, n := e.hook.Member("timeout")
@@ -283,8 +286,8 @@ func (in *inspection) timeout(e entry) {
 		return
 	}
 	whole, _, _ := strings.Cut(v.Text, ".")
-	ms, err := strconv.Atoi(whole)
-	if v.Kind != wire.Number || err != nil || len(whole) > 9 {
+	ms, err := strconv.ParseInt(whole, 10, 32)
+	if v.Kind != wire.Number || err != nil {
 		in.say(Fail, "%s.timeout is not a number that can be read; write %d seconds, in the harness's unit", e.at, snippetTimeout)
 		return
 	}
@@ -293,9 +296,9 @@ func (in *inspection) timeout(e entry) {
 		ms *= 1000
 	}
 	switch {
-	case ms <= int(MaxWait.Milliseconds()):
+	case ms <= MaxWait.Milliseconds():
 		in.say(Fail, "%s.timeout is %d milliseconds; the hook itself may take %s, so write %d seconds, in the harness's unit", e.at, ms, MaxWait, snippetTimeout)
-	case ms > 30_000:
+	case ms > maxPatience:
 		in.say(Warn, "%s.timeout is over 30 seconds; a hook that hangs holds the agent for as long. Write %d seconds, in the harness's unit", e.at, snippetTimeout)
 	}
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -90,30 +91,39 @@ func TestPrintedJSONParsesAndIsWhatIsDocumented(t *testing.T) {
 // TestPrintedSnippetIsReadByTheRealParsers runs Python's own TOML and shell-word readers over the snippets.
 func TestPrintedSnippetIsReadByTheRealParsers(t *testing.T) {
 	needPython(t)
-	binary := `/opt/it's "q" \ dir/sallyport`
+	const binary = `/opt/it's "q" \ dir/sallyport`
+	texts := map[string]string{}
 	for _, harness := range harnesses() {
 		s, err := Print(Target{Harness: harness, Binary: binary, DataDir: "/d d"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		script := `
+		texts[harness] = s.Text
+	}
+	input, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `
 import json, shlex, sys
-harness, binary, text = sys.argv[1:4]
-if harness == "codex":
-    try: import tomllib
-    except ImportError: sys.exit(0)
-    commands = [h["command"] for g in tomllib.loads(text)["hooks"].values() for e in g for h in e["hooks"]]
-elif harness == "hermes":
-    commands = [l.split(":", 1)[1].strip()[1:-1].replace("''", "'") for l in text.splitlines() if l.strip().startswith("command:")]
-else:
-    commands = [h["command"] if "args" not in h else shlex.join([h["command"]] + h["args"]) for g in json.loads(text)["hooks"].values() for e in g for h in e["hooks"]]
-assert len(commands) >= 2, commands
-for c in commands:
-    assert shlex.split(c) == [binary, "hook", harness, "--data-dir", "/d d"], c
+for harness, text in json.load(sys.stdin).items():
+    if harness == "codex":
+        try: import tomllib
+        except ImportError: continue
+        commands = [h["command"] for g in tomllib.loads(text)["hooks"].values() for e in g for h in e["hooks"]]
+    elif harness == "hermes":
+        commands = [l.split(":", 1)[1].strip()[1:-1].replace("''", "'") for l in text.splitlines() if l.strip().startswith("command:")]
+    else:
+        hooks = [h for g in json.loads(text)["hooks"].values() for e in g for h in e["hooks"]]
+        commands = [h["command"] if "args" not in h else shlex.join([h["command"]] + h["args"]) for h in hooks]
+    assert len(commands) >= 2, (harness, commands)
+    for c in commands:
+        assert shlex.split(c) == [sys.argv[1], "hook", harness, "--data-dir", "/d d"], c
 `
-		if out, err := exec.Command("python3", "-c", script, harness, binary, s.Text).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s\n%s", harness, err, out, s.Text)
-		}
+	cmd := exec.Command("python3", "-c", script, binary)
+	cmd.Stdin = bytes.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, out, input)
 	}
 }
 
@@ -126,9 +136,13 @@ func needPython(t *testing.T) {
 
 func TestPrintRefusesWhatCannotBePasted(t *testing.T) {
 	for _, to := range []Target{
-		{Harness: "cursor", Binary: "/bin/sallyport"}, {Harness: "", Binary: "/bin/sallyport"},
-		{Harness: "claude", Binary: "sallyport"}, {Harness: "claude", Binary: ""}, {Harness: "claude", Binary: "./sallyport"},
-		{Harness: "claude", Binary: "/bin/sally\nport"}, {Harness: "codex", Binary: "/bin/\u202esallyport"},
+		{Harness: "cursor", Binary: "/bin/sallyport"},
+		{Harness: "", Binary: "/bin/sallyport"},
+		{Harness: "claude", Binary: "sallyport"},
+		{Harness: "claude", Binary: ""},
+		{Harness: "claude", Binary: "./sallyport"},
+		{Harness: "claude", Binary: "/bin/sally\nport"},
+		{Harness: "codex", Binary: "/bin/\u202esallyport"},
 		{Harness: "hermes", Binary: "/bin/sallyport", DataDir: "data"},
 	} {
 		if s, err := Print(to); err == nil {
@@ -141,6 +155,9 @@ func TestPrintRefusesWhatCannotBePasted(t *testing.T) {
 }
 
 // TestDisarmedSettingsAreFound takes the printed snippet, spoils one thing, and wants it found.
+//
+//attack:hook-harness-wait
+//attack:hook-harness-wait-most
 func TestDisarmedSettingsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		harness, old, new string

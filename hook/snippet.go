@@ -26,7 +26,7 @@ type Target struct {
 	Guards  []Guard // the operator's, beside our own order tools
 }
 
-// snippetTimeout is the harness's patience, in seconds: more than MaxWait, so that the hook answers first.
+//limit:hook-harness-wait A harness is told to wait 5 seconds for the hook: more than MaxWait, so that the hook answers first.
 const snippetTimeout = 5
 
 // check refuses what could not be pasted safely.

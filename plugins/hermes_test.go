@@ -37,28 +37,26 @@ func build(t *testing.T) string {
 	return path
 }
 
-func run(t *testing.T, test string, env ...string) string {
+func run(t *testing.T, tests []string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, python(t), "-m", "unittest", "-v", test)
+	cmd := exec.CommandContext(ctx, python(t), append([]string{"-m", "unittest", "-v"}, tests...)...)
 	cmd.Dir = "hermes_test"
 	cmd.Env = append(append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1"), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("%s: %v\n%s", test, err, out)
+		t.Errorf("%v: %v\n%s", tests, err, out)
 	}
 	return string(out)
 }
 
 func TestHermesPluginMeetsItsHostsContract(t *testing.T) {
-	for _, test := range []string{"test_plugin.Contract", "test_plugin.Hooks", "test_plugin.Tools"} {
-		run(t, test)
-	}
+	run(t, []string{"test_plugin.Contract", "test_plugin.Hooks", "test_plugin.Tools"})
 }
 
 func TestHermesPluginWithTheRealBinary(t *testing.T) {
-	out := run(t, "test_plugin.Real", "SALLYPORT_BINARY="+build(t))
+	out := run(t, []string{"test_plugin.Real"}, "SALLYPORT_BINARY="+build(t))
 	if strings.Contains(out, "skipped") {
 		t.Errorf("a test was skipped:\n%s", out)
 	}
@@ -91,7 +89,7 @@ func TestHermesToolsAreThoseOfTheBinary(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, got, found := strings.Cut(run(t, "test_plugin.Schemas"), "SCHEMAS ")
+	_, got, found := strings.Cut(run(t, []string{"test_plugin.Schemas"}), "SCHEMAS ")
 	got, _, _ = strings.Cut(got, "\n")
 	if !found || compact(t, []byte(got)) != compact(t, text) {
 		t.Errorf("plugins/hermes/tools.json is stale; go test ./plugins -update writes it anew\ngot  %s\nwant %s", got, text)

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import types
 
+sys.dont_write_bytecode = True  # the plugin's tree stays as it is shipped
+
 PLUGIN = pathlib.Path(__file__).resolve().parent.parent / "hermes"
 VALID_HOOKS = {"pre_tool_call", "post_tool_call", "on_session_start", "on_session_end"}
 

@@ -154,7 +154,7 @@ class Hooks(Base):
             self.assertIn("cannot be asked", ctx.pre("terminal", {}))
 
     def test_slow_binary_blocks(self):
-        ctx, module = self.loaded("sleep 30")
+        ctx, module = self.loaded("exec sleep 30")
         self.assertEqual((module.HOOK_SECONDS, module.TOOL_SECONDS), (5, 60))
         module.HOOK_SECONDS = module.TOOL_SECONDS = 0.2
         began = time.monotonic()
