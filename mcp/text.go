@@ -43,13 +43,13 @@ const (
 		`"agent":{"type":"string"},"surface":{"type":"string"},"tool":{"type":"string"},"digest":{"type":["string","null"]},` +
 		`"order":` + orderSchema + `,"notional":{"type":["string","null"],"description":"US dollars"},` +
 		`"reasons":` + reasonsSchema + `,"policy_sha256":{"type":["string","null"]},"at":{"type":"string"},` +
-		`"status":{"type":"string"},"order_id":{"type":"string"},"message":{"type":"string"},` +
+		`"status":{"type":"string"},"order_id":{"type":"string"},"message":{"type":"string"},"filled_quantity":{"type":"string"},` +
 		`"max_quantity_now":{"type":"string"},"retry_after":{"type":"string"},"repeated":{"type":"boolean"},"error":{"type":"string"}},` +
 		`"required":["verdict","state","intent_id","order","reasons","policy_sha256","at"]}`
 
 	policySchema = `{"type":"object","properties":{"valid":{"type":"boolean"},"policy_sha256":{"type":["string","null"]},` +
 		`"policy":{"type":["object","null"]},"reasons":` + reasonsSchema + `},"required":["reasons"]}`
 
-	auditSchema = `{"type":"object","properties":{"decisions":{"type":"array","items":` + decisionSchema + `},` +
+	auditSchema = `{"type":"object","properties":{"decisions":{"type":"array","items":{"type":"object","description":"a decision object, as the order tools answer it"}},` +
 		`"reasons":` + reasonsSchema + `},"required":["reasons"]}`
 )
