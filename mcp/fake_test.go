@@ -229,13 +229,6 @@ const (
 	goodCheck = goodA
 )
 
-func codes(rs []policy.Reason) (out []trade.Code) {
-	for _, r := range rs {
-		out = append(out, r.Code)
-	}
-	return out
-}
-
 // answered is the part of a tool's object that tests look at.
 type answered struct {
 	Verdict string          `json:"verdict"`

@@ -377,7 +377,7 @@ func TestPanicsBecomeAnswers(t *testing.T) {
 		execute: func(context.Context, gate.Call) ledger.Decision { panic("execute") },
 		check:   func(context.Context, gate.Call) ledger.Decision { panic("check") },
 		view:    func() gate.PolicyView { panic(errors.New("view")) },
-		audit:   func(int) ([]ledger.Decision, error) { var m map[string]int; m["x"] = 1; return nil, nil },
+		audit:   func(int) ([]ledger.Decision, error) { return make([]ledger.Decision, 1)[1:2], nil },
 	}
 	p := startPeer(t, newTools(t, g))
 	p.open()

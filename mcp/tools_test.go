@@ -115,8 +115,14 @@ func TestFaultsReachTheGate(t *testing.T) {
 	for _, c := range []struct{ raw, codes string }{
 		{``, "FIELD_MISSING FIELD_MISSING FIELD_MISSING FIELD_MISSING FIELD_MISSING"},
 		{`{}`, "FIELD_MISSING FIELD_MISSING FIELD_MISSING FIELD_MISSING FIELD_MISSING"},
-		{`null`, "FIELD_TYPE_WRONG"}, {`"{}"`, "FIELD_TYPE_WRONG"}, {`[]`, "FIELD_TYPE_WRONG"}, {`7`, "FIELD_TYPE_WRONG"},
-		{`{`, "JSON_MALFORMED"}, {`{}{}`, "JSON_MALFORMED"}, {"\xff", "JSON_MALFORMED"}, {`{"a":"\ud800"}`, "JSON_MALFORMED"},
+		{`null`, "FIELD_TYPE_WRONG"},
+		{`"{}"`, "FIELD_TYPE_WRONG"},
+		{`[]`, "FIELD_TYPE_WRONG"},
+		{`7`, "FIELD_TYPE_WRONG"},
+		{`{`, "JSON_MALFORMED"},
+		{`{}{}`, "JSON_MALFORMED"},
+		{"\xff", "JSON_MALFORMED"},
+		{`{"a":"\ud800"}`, "JSON_MALFORMED"},
 		{strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40), "JSON_MALFORMED"},
 		{`{"reason":"` + strings.Repeat("x", 64<<10) + `"}`, "BODY_TOO_LARGE"},
 		{strings.Replace(goodA, `"10"`, `1e1`, 1), "QUANTITY_MALFORMED"},
@@ -293,12 +299,23 @@ func TestReadingToolsReadArgumentsStrictly(t *testing.T) {
 		return "{" + b.String()[1:] + "}"
 	}
 	for _, c := range []struct{ raw, code string }{
-		{`null`, "FIELD_TYPE_WRONG"}, {`[]`, "FIELD_TYPE_WRONG"}, {`"x"`, "FIELD_TYPE_WRONG"}, {`1e2`, "FIELD_TYPE_WRONG"},
-		{`{`, "JSON_MALFORMED"}, {`{}{}`, "JSON_MALFORMED"}, {`{} x`, "JSON_MALFORMED"}, {" ", "JSON_MALFORMED"}, {"\xff", "JSON_MALFORMED"},
-		{`{"a":1}`, "FIELD_UNKNOWN"}, {`{"a":1,"a":2,"b":3}`, "FIELD_UNKNOWN FIELD_DUPLICATE FIELD_UNKNOWN"},
-		{deep(32), "FIELD_UNKNOWN"}, {deep(33), "JSON_MALFORMED"},
-		{many(32), strings.TrimSpace(strings.Repeat("FIELD_UNKNOWN ", 32))}, {many(5000), strings.TrimSpace(strings.Repeat("FIELD_UNKNOWN ", 32))},
-		{fill(64 << 10), "FIELD_UNKNOWN"}, {fill(64<<10 + 1), "BODY_TOO_LARGE"},
+		{`null`, "FIELD_TYPE_WRONG"},
+		{`[]`, "FIELD_TYPE_WRONG"},
+		{`"x"`, "FIELD_TYPE_WRONG"},
+		{`1e2`, "FIELD_TYPE_WRONG"},
+		{`{`, "JSON_MALFORMED"},
+		{`{}{}`, "JSON_MALFORMED"},
+		{`{} x`, "JSON_MALFORMED"},
+		{" ", "JSON_MALFORMED"},
+		{"\xff", "JSON_MALFORMED"},
+		{`{"a":1}`, "FIELD_UNKNOWN"},
+		{`{"a":1,"a":2,"b":3}`, "FIELD_UNKNOWN FIELD_DUPLICATE FIELD_UNKNOWN"},
+		{deep(32), "FIELD_UNKNOWN"},
+		{deep(33), "JSON_MALFORMED"},
+		{many(32), strings.TrimSpace(strings.Repeat("FIELD_UNKNOWN ", 32))},
+		{many(5000), strings.TrimSpace(strings.Repeat("FIELD_UNKNOWN ", 32))},
+		{fill(64 << 10), "FIELD_UNKNOWN"},
+		{fill(64<<10 + 1), "BODY_TOO_LARGE"},
 	} {
 		for _, tool := range []string{"trade_policy_get", "trade_audit"} {
 			g := &fakeGate{}
