@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -63,7 +62,7 @@ func (l *rawLog) lead(r *request) {
 		l.buf = append(l.buf, rawRecord[:]...)
 	}
 	_, err := l.file.Write(l.buf)
-	settle(taken, errors.Join(err, syscall.Fdatasync(int(l.file.Fd()))))
+	settle(taken, errors.Join(err, fdatasync(l.file)))
 }
 
 var rawRecord [bodySize + 34]byte
@@ -195,6 +194,47 @@ func compare(b *testing.B, j *Journal, f *counter, callers int) {
 	b.ReportMetric(median(ratios), "of-raw")
 	b.ReportMetric(median(p99s), "p99-µs")
 	b.ReportMetric(median(p99s)/median(rawP99s), "p99-of-raw")
+}
+
+// BenchmarkCold opens the journal, makes one durable update and closes it, as a hook does, beside writing and syncing a
+// file as often as that takes.
+func BenchmarkCold(b *testing.B) {
+	for _, records := range []int{10, 100_000} {
+		b.Run(fmt.Sprintf("records=%d", records), func(b *testing.B) {
+			f := &counter{every: 256 * bodySize}
+			cfg := Config{Path: filepath.Join(b.TempDir(), "j.db"), LockWait: 5 * time.Second, Follower: f}
+			j, err := Create(b.Context(), cfg, func(*Tx) error { return nil })
+			if err != nil {
+				b.Fatal(err)
+			}
+			fill(b, j, f, records)
+			var opening, updating, closing time.Duration
+			b.ResetTimer()
+			for range b.N {
+				if err := j.Close(); err != nil {
+					b.Fatal(err)
+				}
+				t := time.Now()
+				if j, err = Open(b.Context(), cfg); err != nil {
+					b.Fatal(err)
+				}
+				opening += time.Since(t)
+				t = time.Now()
+				if err := decision(j, f)(); err != nil {
+					b.Fatal(err)
+				}
+				updating += time.Since(t)
+				t = time.Now()
+				if err := j.Close(); err != nil {
+					b.Fatal(err)
+				}
+				closing += time.Since(t)
+			}
+			for name, d := range map[string]time.Duration{"open-µs": opening, "update-µs": updating, "close-µs": closing} {
+				b.ReportMetric(float64(d.Microseconds())/float64(b.N), name)
+			}
+		})
+	}
 }
 
 func median(v []float64) float64 {

@@ -20,6 +20,11 @@ import (
 //limit:store-sqlite-version SQLite older than 3.51.3 is refused, since it can corrupt a write-ahead log.
 const OldestSQLite = "3.51.3"
 
+// LogSize is to how many bytes the write-ahead log shrinks again after a long read has kept it from being folded in.
+//
+//limit:store-log-size A write-ahead log of more than 8 MiB is cut to that once it has been folded in.
+const LogSize = 8 << 20
+
 // connector makes every connection of the pool, with all settings, and refuses one on which a setting did not take.
 // Settings made through the pool would hold for one connection only.
 type connector struct {
@@ -57,7 +62,9 @@ func newConnector(cfg Config, fresh bool) (*connector, error) {
 	q.Set("_busy_timeout", strconv.FormatInt(cfg.Busy.Milliseconds(), 10))
 	q.Set("_synchronous", "FULL")
 	q.Set("_foreign_keys", "1")
-	q.Set("_pragma", "trusted_schema(0)")
+	q.Add("_pragma", "trusted_schema(0)")
+	q.Add("_pragma", "fullfsync(1)") // where fsync alone does not reach the disk
+	q.Add("_pragma", "journal_size_limit("+strconv.Itoa(LogSize)+")")
 	made := &connector{path: cfg.Path, appID: int64(cfg.AppID), want: settings{
 		synchronous: 2, busy: cfg.Busy.Milliseconds(), foreignKeys: 1, journalMode: "wal",
 	}}

@@ -389,6 +389,44 @@ func TestOpenRefusesADatabaseWithoutAWriteAheadLog(t *testing.T) {
 	refused(t, cfg, "journalMode:delete")
 }
 
+//attack:store-log-size
+func TestALongReadDoesNotLeaveALargeLogBehind(t *testing.T) {
+	db := open(t, config(t))
+	reader, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	read := func(query string) {
+		t.Helper()
+		if _, err := reader.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read("BEGIN DEFERRED")
+	read("SELECT count(*) FROM notes")
+	write := func(times int) (size int64) {
+		t.Helper()
+		for range times {
+			if err := Immediate(t.Context(), db, insert(strings.Repeat("x", 1<<20))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		info, err := os.Stat(db.Path() + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	if size := write(12); size <= LogSize {
+		t.Fatalf("the log has only %d bytes", size)
+	}
+	read("ROLLBACK")
+	if size := write(10); size > LogSize {
+		t.Fatalf("the log still has %d bytes", size)
+	}
+}
+
 //attack:store-sqlite-version
 func TestAtLeastOrdersVersionsByNumber(t *testing.T) {
 	for version, want := range map[string]bool{
