@@ -178,7 +178,7 @@ func (in *inspection) switchedOff() {
 			name, _ := e.hook.Member("name")
 			command, _ := e.hook.Member("command")
 			for _, o := range off.Elems {
-				if e.ours() && o.Text != "" && (o.Text == name.Text || o.Text == command.Text) {
+				if in.ours(e) && o.Text != "" && (o.Text == name.Text || o.Text == command.Text) {
 					in.say(Fail, "%s.disabled lists %q, so %s does not run; remove it", place, trade.Printable(o.Text, 64), e.at)
 				}
 			}
@@ -234,7 +234,7 @@ func (in *inspection) hermes() {
 	}
 	shell := false
 	for _, e := range in.entries {
-		shell = shell || e.ours()
+		shell = shell || in.ours(e)
 	}
 	if v, _ := in.root.Member("hooks_auto_accept"); shell && v.Text != "true" {
 		in.say(Warn, "hooks_auto_accept is not true: a hook that was not approved on a terminal is skipped without a word. Check with: hermes hooks doctor")

@@ -167,6 +167,7 @@ func (in *inspection) hooks() {
 		in.event(h.failed, false)
 	}
 	in.siblings(h.before)
+	in.otherNames()
 }
 
 // collect reads the hooks of one event: groups with a matcher and hooks, or, for Hermes, hooks with a matcher each.
@@ -210,16 +211,17 @@ func (in *inspection) add(e entry) {
 	in.entries = append(in.entries, e)
 }
 
-// ours reports whether the hook starts a program of our name.
-func (e entry) ours() bool {
-	return len(e.words) > 0 && strings.TrimSuffix(filepath.Base(e.words[0]), ".exe") == "sallyport"
+// ours reports whether the hook starts this program, or one of our name.
+func (in *inspection) ours(e entry) bool {
+	return len(e.words) > 0 &&
+		(filepath.Base(e.words[0]) == "sallyport" || filepath.Clean(e.words[0]) == filepath.Clean(in.target.Binary))
 }
 
 // event checks that our hook takes every guarded name of one event.
 func (in *inspection) event(event string, deciding bool) {
 	var mine []entry
 	for _, e := range in.entries {
-		if e.event == event && e.ours() {
+		if e.event == event && in.ours(e) {
 			mine = append(mine, e)
 		}
 	}
@@ -381,11 +383,30 @@ func (e entry) takes(harness, tool string) (ok bool, problem string) {
 	return false, "does not match it"
 }
 
+// otherNames points at guards under the name that Claude Code, Codex and Qwen Code give an MCP tool, in a harness that
+// gives it another: such a guard takes nothing there.
+func (in *inspection) otherNames() {
+	if in.target.Harness != "gemini" && in.target.Harness != "hermes" {
+		return
+	}
+	cfg := Config{Guards: in.target.Guards}
+	for _, g := range in.target.Guards {
+		rest, isMCP := strings.CutPrefix(g.Match, "mcp__")
+		if !isMCP || g.Pass {
+			continue
+		}
+		here := "mcp_" + strings.Replace(rest, "__", "_", 1)
+		if _, guarded := cfg.guard(strings.TrimSuffix(here, "*")); !guarded {
+			in.say(Warn, "the guard %s takes nothing here: %s calls such a tool %s. Add a guard of that name to sallyport.json", g.Match, in.target.Harness, here)
+		}
+	}
+}
+
 // siblings points at other hooks before the same calls: they run beside ours and may change the arguments.
 func (in *inspection) siblings(event string) {
 	names, _ := in.guardedNames()
 	for _, e := range in.entries {
-		if e.event != event || e.ours() {
+		if e.event != event || in.ours(e) {
 			continue
 		}
 		for _, name := range names {
