@@ -278,7 +278,7 @@ func (a *app) verified(head journal.Head, err error) error {
 		return finding("Keep the file as it is, and compare it with a backup.",
 			"%s", brokenText(broken))
 	}
-	a.printf("%s records, all as they were recorded.\nhead %s\n", count(uint64(head.Seq)), headText(head))
+	a.printf("%s, all as recorded.\nhead %s\n", plural(uint64(head.Seq), "record"), headText(head))
 	return nil
 }
 

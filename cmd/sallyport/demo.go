@@ -51,7 +51,7 @@ const liveText = `The directory of this demo is gone. To see the same with your 
   sallyport init --quotes-sample             make ~/.sallyport; edit its policy
   claude mcp add trading -- sallyport mcp    the tools, in Claude Code
   codex mcp add trading -- sallyport mcp     or in Codex, or any MCP client
-  sallyport hook print claude                guard other servers' tools by a hook
+  sallyport hook print claude                guard other servers' tools too
   sallyport doctor                           see that all of it is armed
 
 Ask the agent to buy 10 shares of AAPL at 150.00 with the trading tools, then

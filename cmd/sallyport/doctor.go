@@ -184,7 +184,7 @@ func (e *examination) quotes() {
 	case err != nil:
 		e.finding("quotes", "Correct the line, or write the file anew.", "%v", err)
 	default:
-		e.ok("quotes", "%d symbols", book.Len())
+		e.ok("quotes", "%s", plural(uint64(book.Len()), "symbol"))
 	}
 }
 
@@ -212,7 +212,7 @@ func (e *examination) policy(v *gate.PolicyView) {
 		if v.Reason != nil {
 			e.finding(name, "Correct "+showPath(e.cfg.Policy)+"; until then every order is denied.", "%s", printable(v.Reason.Message))
 		} else {
-			e.ok(name, "valid, SHA-256 %s", v.SHA256)
+			e.ok(name, "valid, SHA-256 %s", clip(v.SHA256, 22))
 		}
 		return
 	}
@@ -224,7 +224,7 @@ func (e *examination) policy(v *gate.PolicyView) {
 		e.finding(name, "Correct "+showPath(e.cfg.Policy)+".", "%v", err)
 		return
 	}
-	e.ok(name, "valid, SHA-256 %s", hashOf(raw))
+	e.ok(name, "valid, SHA-256 %s", clip(hashOf(raw), 22))
 }
 
 func (e *examination) chain(ctx context.Context, g *gate.Gate) {
@@ -239,7 +239,7 @@ func (e *examination) chain(ctx context.Context, g *gate.Gate) {
 	case err != nil:
 		e.finding(name, "Try again; see that the disk is in order.", "it cannot be walked: %v", err)
 	default:
-		e.ok(name, "%s records, head %s", count(uint64(head.Seq)), shortHead(head))
+		e.ok(name, "%s, head %s", plural(uint64(head.Seq), "record"), shortHead(head))
 	}
 }
 
@@ -361,14 +361,18 @@ func (e *examination) others() {
 	}
 }
 
-// report prints the results, and ends with exit code 1 if there is a finding.
-func (e *examination) report() error {
-	bad := 0
+func (e *examination) number(s status) (n int) {
 	for _, r := range e.results {
-		if r.status == statusFinding {
-			bad++
+		if r.status == s {
+			n++
 		}
 	}
+	return n
+}
+
+// report prints the results, and ends with exit code 1 if there is a finding.
+func (e *examination) report() error {
+	bad := e.number(statusFinding)
 	var err error
 	if e.app.json {
 		err = e.app.printJSON(e.appendJSON(nil, bad))
@@ -403,13 +407,13 @@ func (e *examination) describe(bad int) string {
 			b.WriteString(indent(margin, "-> "+r.repair))
 		}
 	}
-	switch bad {
-	case 0:
-		b.WriteString("\nAll is well.\n")
-	case 1:
-		b.WriteString("\n1 finding.\n")
+	switch notes := uint64(e.number(statusNote)); {
+	case bad > 0:
+		b.WriteString("\n" + plural(uint64(bad), "finding") + ".\n")
+	case notes > 0:
+		b.WriteString("\nNo findings; " + plural(notes, "note") + ".\n")
 	default:
-		fmt.Fprintf(&b, "\n%d findings.\n", bad)
+		b.WriteString("\nAll is well.\n")
 	}
 	return b.String()
 }

@@ -93,7 +93,7 @@ func (r initResult) describe() string {
 	}
 	rows := [][]string{
 		{"data directory", showPath(r.Home)}, {"journal", state + ", head " + shortHead(r.Head)},
-		{"policy", showPath(r.Config.Policy)}, {"", "SHA-256 " + r.Policy.SHA256},
+		{"policy", showPath(r.Config.Policy)}, {"policy SHA-256", r.Policy.SHA256},
 	}
 	if r.Policy.Reason != nil {
 		rows[3][1] = string(r.Policy.Reason.Code)

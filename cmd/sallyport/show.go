@@ -148,3 +148,11 @@ func orderLine(o trade.Order) string {
 	}
 	return o.Side().String() + " " + o.Quantity().String() + " " + o.Symbol().String() + " at " + o.LimitPrice().Money()
 }
+
+// plural counts things, for people.
+func plural(n uint64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return count(n) + " " + thing + "s"
+}
