@@ -37,6 +37,9 @@ type Receipt struct {
 	OrderID string // the venue's own id, where it gave one
 	Code    string // the venue's code of a rejection
 	Message string // its words, as received
+	// Events are what the submission caused at once, such as its fill, in order and with the venue's own numbers. A
+	// venue may leave them out: then they are asked for.
+	Events []VenueEvent
 }
 
 // VenueEventKind says what happened to a working order.

@@ -43,7 +43,7 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 	ctx = context.WithoutCancel(ctx)
 	call, done := context.WithTimeout(ctx, g.cfg.BrokerWait)
 	defer done()
-	out := conclusion(id, func() (Receipt, error) { return g.cfg.Broker.Cancel(call, mint(CancelOrder, cleared)) })
+	out := g.ask(id, func() (Receipt, error) { return g.cfg.Broker.Cancel(call, mint(CancelOrder, cleared)) }).out
 	res.Outcome, res.Message = out.Outcome, out.Message
 	events, _ := g.venueEvents(ctx)
 	return res, g.journal.Update(ctx, func(tx *journal.Tx) error {

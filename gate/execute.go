@@ -64,62 +64,75 @@ func (g *Gate) unavailable(c Call, err error) ledger.Decision {
 	return d
 }
 
+// flight is one order under way and what came of it.
+type flight struct {
+	out     ledger.Concluded
+	events  []ledger.Happened // what the submission caused at once
+	partial bool              // the venue may have more to tell
+}
+
 // send sends what was decided. The decision is durable, which is what makes the permit.
 //
 //limit:gate-no-record-no-permit A permit is minted only after the decision that clears it is durable.
 func (g *Gate) send(ctx context.Context, j *judgement) ledger.Decision {
 	g.cfg.step("before send")
 	permit := mint(SubmitOrder, j.cleared)
-	flight := make(chan ledger.Concluded, 1)
+	landed := make(chan flight, 1)
 	ctx = context.WithoutCancel(ctx) // an agent that hangs up does not undo what it asked for
 	g.flights.Go(func() {
 		call, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
 		defer cancel()
-		flight <- conclusion(j.decision.Intent, func() (Receipt, error) { return g.cfg.Broker.Submit(call, permit) })
+		landed <- g.ask(j.decision.Intent, func() (Receipt, error) { return g.cfg.Broker.Submit(call, permit) })
 	})
 	wait := time.NewTimer(g.cfg.BrokerWait)
 	defer wait.Stop()
 	select {
-	case out := <-flight:
+	case f := <-landed:
 		g.cfg.step("sent")
-		return g.conclude(ctx, j.decision, out)
+		return g.conclude(ctx, j.decision, f)
 	case <-wait.C:
 	}
 	g.flights.Go(func() { // it does not heed its deadline; whenever it answers, that settles the order
-		g.conclude(ctx, j.decision, <-flight)
+		g.conclude(ctx, j.decision, <-landed)
 	})
-	return g.conclude(ctx, j.decision, ledger.Concluded{
+	return g.conclude(ctx, j.decision, flight{out: ledger.Concluded{
 		Intent: j.decision.Intent, Source: ledger.FromGate,
 		Message: fmt.Sprintf("the broker did not answer within %s; it may have the order", g.cfg.BrokerWait),
-	})
+	}})
 }
 
-// conclusion turns a broker's answer into an outcome. Only what is definite is Accepted or Rejected; a panic, an error
-// and a timeout are unknown, unless the error says that nothing was sent.
+// ask turns a broker's answer into an outcome. Only what is definite is Accepted or Rejected; a panic, an error and a
+// timeout are unknown, unless the error says that nothing was sent.
 //
 //limit:gate-unclear-is-unknown A broker's error, timeout, panic or unclear answer is an unknown outcome; only ErrNotSent and a definite rejection are failures.
-func conclusion(id trade.IntentID, ask func() (Receipt, error)) (out ledger.Concluded) {
-	out = ledger.Concluded{Intent: id, Source: ledger.FromGate}
+func (g *Gate) ask(id trade.IntentID, question func() (Receipt, error)) (f flight) {
+	f.out = ledger.Concluded{Intent: id, Source: ledger.FromGate}
 	defer func() {
 		if p := recover(); p != nil {
-			out = ledger.Concluded{Intent: id, Source: ledger.FromGate, Message: fmt.Sprintf("the broker's driver failed: %v", p)}
+			f = flight{out: ledger.Concluded{Intent: id, Source: ledger.FromGate, Message: fmt.Sprintf("the broker's driver failed: %v", p)}}
 		}
 	}()
-	r, err := ask()
+	r, err := question()
 	switch {
 	case errors.Is(err, ErrNotSent):
-		out.Outcome, out.Message = trade.Rejected, "nothing was sent: "+err.Error()
+		f.out.Outcome, f.out.Message = trade.Rejected, "nothing was sent: "+err.Error()
 	case err != nil:
-		out.Message = "nothing can be concluded from the broker's answer: " + err.Error()
+		f.out.Message = "nothing can be concluded from the broker's answer: " + err.Error()
 	default:
-		out = concluded(id, ledger.FromBroker, r)
+		f.out = concluded(id, r)
+		f.partial = r.Outcome == trade.Accepted && len(r.Events) == 0
+		for _, e := range r.Events {
+			f.events = append(f.events, happened(g.cfg.Account, e))
+		}
 	}
-	return out
+	return f
 }
 
 // concluded records a receipt.
-func concluded(id trade.IntentID, by ledger.Source, r Receipt) ledger.Concluded {
-	c := ledger.Concluded{Intent: id, Outcome: r.Outcome, Source: by, OrderID: r.OrderID, Code: r.Code, Message: r.Message}
+func concluded(id trade.IntentID, r Receipt) ledger.Concluded {
+	c := ledger.Concluded{
+		Intent: id, Outcome: r.Outcome, Source: ledger.FromBroker, OrderID: r.OrderID, Code: r.Code, Message: r.Message,
+	}
 	switch r.Outcome {
 	case trade.Accepted:
 		c.Status = "SUCCESS"
@@ -132,31 +145,25 @@ func concluded(id trade.IntentID, by ledger.Source, r Receipt) ledger.Concluded 
 // recordTries is how often an outcome is tried to be recorded before it is left to the next recovery.
 const recordTries = 3
 
-// conclude records an outcome with whatever else the venue has to tell, and returns the decision as it then stands.
-func (g *Gate) conclude(ctx context.Context, d ledger.Decision, out ledger.Concluded) ledger.Decision {
-	var events []ledger.Happened
-	if out.Outcome == trade.Accepted {
-		events, _ = g.venueEvents(ctx) // what cannot be read now is read at the next occasion: the cursor stays
+// conclude records an outcome with what else the venue has to tell, and returns the decision as it then stands.
+func (g *Gate) conclude(ctx context.Context, d ledger.Decision, f flight) ledger.Decision {
+	if f.partial {
+		f.events, _ = g.venueEvents(ctx) // what cannot be read now is read at the next occasion: the cursor stays
 	}
-	var err error
-	for range recordTries {
-		before := d
-		err = g.journal.Update(ctx, func(tx *journal.Tx) error {
-			d = before
-			at, _ := g.moment(tx)
-			g.recordOutcome(tx, at, &d, out)
-			g.recordVenue(tx, at, &d, events)
-			return nil
-		})
-		if !errors.Is(err, journal.ErrBusy) {
-			break
-		}
+	gap := false
+	err := g.insist(ctx, &d, func(tx *journal.Tx, at time.Time) {
+		g.recordOutcome(tx, at, &d, f.out)
+		gap = !g.recordVenue(tx, at, &d, f.events)
+	})
+	if err == nil && gap { // others' events come first
+		events, _ := g.venueEvents(ctx)
+		err = g.insist(ctx, &d, func(tx *journal.Tx, at time.Time) { g.recordVenue(tx, at, &d, events) })
 	}
 	g.cfg.step("concluded")
 	if err != nil {
 		d.State, d.Error = ledger.OutcomeUnknown, "journal_unavailable"
 		d.Message = fmt.Sprintf("the broker's answer (%s) could not be recorded: %s; the next recovery asks again",
-			out.Outcome, trade.Printable(err.Error(), 200))
+			f.out.Outcome, trade.Printable(err.Error(), 200))
 		return d
 	}
 	if d.State == ledger.Allowed { // somebody else has settled it meanwhile
@@ -165,6 +172,26 @@ func (g *Gate) conclude(ctx context.Context, d ledger.Decision, out ledger.Concl
 		}
 	}
 	return d
+}
+
+// insist records what has happened already, so it tries again while the journal's lock is not to be had. What is not
+// recorded leaves the decision as it was.
+func (g *Gate) insist(ctx context.Context, d *ledger.Decision, record func(*journal.Tx, time.Time)) (err error) {
+	for range recordTries {
+		before := *d
+		err = g.journal.Update(ctx, func(tx *journal.Tx) error {
+			at, _ := g.moment(tx)
+			record(tx, at)
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+		if *d = before; !errors.Is(err, journal.ErrBusy) {
+			return err
+		}
+	}
+	return err
 }
 
 // recordOutcome records an outcome unless the intent has a final one already.

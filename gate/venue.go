@@ -39,8 +39,8 @@ func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
 			break
 		}
 		for _, e := range page {
-			if e.Number <= cursor {
-				return all, fmt.Errorf("the broker numbers its events out of order: %d after %d", e.Number, cursor)
+			if e.Number != cursor+1 {
+				return all, fmt.Errorf("the broker does not number its events one by one: %d after %d", e.Number, cursor)
 			}
 			cursor = e.Number
 			all = append(all, happened(g.cfg.Account, e))
@@ -59,17 +59,23 @@ func happened(a trade.Account, e VenueEvent) ledger.Happened {
 	return h
 }
 
-// recordVenue records what the ledger does not have yet. What concerns the decision at hand is applied to it.
-func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, events []ledger.Happened) {
+// recordVenue records what the ledger does not have yet. What concerns the decision at hand is applied to it. It is false
+// if events that come before these are missing; then it records none of what follows the gap.
+func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, events []ledger.Happened) bool {
 	for _, e := range events {
-		if e.Number <= g.follow.state.Cursor(e.Account) {
+		cursor := g.follow.state.Cursor(e.Account)
+		if e.Number <= cursor {
 			continue
+		}
+		if e.Number != cursor+1 {
+			return false
 		}
 		g.record(tx, at, e.Account, e)
 		if d != nil && e.Intent == d.Intent {
 			d.Apply(e)
 		}
 	}
+	return true
 }
 
 // Recover settles what earlier processes left behind: it asks the broker about orders without an outcome and takes in
@@ -123,13 +129,13 @@ func (g *Gate) lost(ctx context.Context) ([]*ledger.Open, error) {
 func (g *Gate) lookup(ctx context.Context, o *ledger.Open) ledger.Concluded {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
 	defer cancel()
-	out := conclusion(o.Intent, func() (Receipt, error) {
+	out := g.ask(o.Intent, func() (Receipt, error) {
 		r, err := g.cfg.Broker.Lookup(ctx, o.Intent.BrokerOrderID(), o.Pending.NotAfter)
 		if errors.Is(err, ErrNotSent) {
 			err = errors.New(err.Error()) // the question was not sent, which says nothing of the order
 		}
 		return r, err
-	})
+	}).out
 	if out.Source == ledger.FromBroker {
 		out.Source = ledger.FromLookup
 	}
