@@ -50,9 +50,16 @@ name and the reason go on record.`,
 			return err
 		}
 		defer g.Close()
-		d, err := g.Resolve(ctx, gate.Resolution{Intent: id, Outcome: outcome, By: person(), Reason: reason})
+		before, _, err := g.History(ctx, id)
 		if err != nil {
 			return notFound(err)
+		}
+		if before.State != ledger.OutcomeUnknown {
+			return finding("Only an unknown outcome can be settled.", "intent %s is %s", id, before.State)
+		}
+		d, err := g.Resolve(ctx, gate.Resolution{Intent: id, Outcome: outcome, By: person(), Reason: reason})
+		if err != nil {
+			return err
 		}
 		if a.json {
 			return a.printJSON(d.AppendJSON(nil))
