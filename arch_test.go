@@ -46,7 +46,7 @@ var outside = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"mcp", "cmd/sallyport"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/spf13/pflag":                 {"cmd/sallyport"},
-	"github.com/google/jsonschema-go":        {"mcp"},
+	"github.com/google/jsonschema-go":        {},
 	"pgregory.net/rapid":                     {},
 	"github.com/rogpeppe/go-internal":        {},
 	"github.com/cockroachdb/datadriven":      {},

@@ -58,6 +58,7 @@ func ledgerSamples() []ledgerSample {
 			"plugins/hermes/test_a.py": "# attack:hermes-wait\ndef test_wait():\n    pass\n"}, nil},
 		{"python alone", map[string]string{"plugins/hermes/a.py": "# limit:hermes-wait At most 5 seconds.\nWAIT = 5\n"},
 			[]string{"no test attacks"}},
+		{"python without a row", map[string]string{"plugins/hermes/a.py": "HOOK_SECONDS = 5\n"}, []string{"has no # limit: line"}},
 		{"python gap", map[string]string{"plugins/hermes/a.py": "# limit:hermes-wait At most 5 seconds.\n\nWAIT = 5\n"},
 			[]string{"directly above what enforces it"}},
 		{"python attack on a class", map[string]string{"plugins/hermes/test_a.py": "# attack:hermes-wait\nclass test:\n"},

@@ -51,6 +51,7 @@ var (
 	limitLine  = regexp.MustCompile(`^(?://|# ?)limit:([a-z0-9]+(?:-[a-z0-9]+)+) (\S.*\.)$`)
 	attackLine = regexp.MustCompile(`^(?://|# ?)attack:([a-z0-9]+(?:-[a-z0-9]+)+)$`)
 	anyLine    = regexp.MustCompile(`^(?://|#)\s*(limit|attack):`)
+	pythonMax  = regexp.MustCompile(`^[A-Z_]*(SECONDS|BYTES|LIMIT|MAX|TIMEOUT|DEPTH)[A-Z_]* *=`)
 	pythonDef  = regexp.MustCompile(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`)
 )
 
@@ -242,6 +243,9 @@ func (l *limitsLedger) scanPython(name string, src []byte) {
 	for i, line := range lines {
 		if m := pythonDef.FindStringSubmatch(line); m != nil {
 			holder = m[1]
+		}
+		if pythonMax.MatchString(line) && !isTest && (i == 0 || !limitLine.MatchString(strings.TrimSpace(lines[i-1]))) {
+			l.problem(fmt.Sprintf("%s:%d", name, i+1), "the constant %s has no # limit: line above it", strings.TrimSpace(line))
 		}
 		line = strings.TrimSpace(line)
 		if !anyLine.MatchString(line) {
