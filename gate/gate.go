@@ -38,15 +38,15 @@ type Config struct {
 }
 
 // Default durations.
-//
-//limit:gate-send-within A permit is good for 5 seconds after the decision, unless configured.
-//limit:gate-broker-wait A broker that has not answered after 10 seconds, unless configured, leaves an unknown outcome.
-//limit:gate-lock-wait After 1 second of waiting for the journal's lock, unless configured, the answer is JOURNAL_UNAVAILABLE.
 const (
-	defaultDeadline   = 60 * time.Second
+	//limit:gate-deadline An allowed intent without an outcome is unknown 60 seconds after its decision, unless configured.
+	defaultDeadline = 60 * time.Second
+	//limit:gate-send-within A permit is good for 5 seconds after the decision, unless configured.
 	defaultSendWithin = 5 * time.Second
+	//limit:gate-broker-wait A broker that has not answered after 10 seconds, unless configured, leaves an unknown outcome.
 	defaultBrokerWait = 10 * time.Second
-	defaultLockWait   = time.Second
+	//limit:gate-lock-wait After 1 second of waiting for the journal's lock, unless configured, the answer is JOURNAL_UNAVAILABLE.
+	defaultLockWait = time.Second
 )
 
 func (c *Config) complete() error {

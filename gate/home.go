@@ -17,10 +17,10 @@ const (
 )
 
 // Permissions of what we make.
-//
-//limit:gate-home-mode The data directory is made with mode 0700, and one that group or others can write is refused.
 const (
+	//limit:gate-home-mode The data directory is made with mode 0700, and one that group or others can write is refused.
 	homeMode os.FileMode = 0o700
+	//limit:gate-file-mode Files in the data directory are made with mode 0600.
 	fileMode os.FileMode = 0o600
 )
 
@@ -31,6 +31,7 @@ func PrepareHome(home string, create bool) error {
 		return errors.New("no data directory is named; set SALLYPORT_HOME or --data-dir")
 	}
 	if create {
+		//limit:gate-home-new A data directory that is made is nobody else's to read: mode 0700.
 		if err := os.MkdirAll(home, homeMode); err != nil {
 			return fmt.Errorf("the data directory cannot be made: %w", err)
 		}
@@ -88,6 +89,7 @@ func syncDir(dir string) error {
 
 // flocked runs f while holding an exclusive lock on a file, which is made if it is not there.
 func flocked(path string, f func() error) error {
+	//limit:gate-create-lock The lock under which a data directory is filled is made with mode 0600.
 	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return err

@@ -53,17 +53,24 @@ func emptyJournal(t *testing.T) string {
 }
 
 //attack:gate-home-mode
+//attack:gate-home-new
+//attack:gate-file-mode
+//attack:gate-create-lock
+//attack:gate-lease-dir
+//attack:gate-lease-file
 func TestHomeIsPrivate(t *testing.T) {
 	parent := t.TempDir()
 	home := filepath.Join(parent, "a", "home")
 	old := syscall.Umask(0)
-	g, err := gate.Open(ctx, config(home, nil))
-	syscall.Umask(old)
+	defer syscall.Umask(old)
+	g, err := gate.Open(ctx, config(home, &venue{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
+	defer g.Close()
+	g.Execute(ctx, call(t, "buy", "AAPL", "1", "1.00")) // takes a lease
+	if leases, err := os.ReadDir(filepath.Join(home, "run")); err != nil || len(leases) != 1 {
+		t.Fatalf("%d leases, %v", len(leases), err)
 	}
 	err = filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -86,6 +93,17 @@ func TestHomeIsPrivate(t *testing.T) {
 			t.Errorf("mode %04o: %v, want a refusal that says how to repair it", mode, err)
 		}
 	}
+}
+
+//attack:gate-deadline
+func TestDefaultDurations(t *testing.T) {
+	now := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
+	g := open(t, nil, func(c *gate.Config) { c.Now = func() time.Time { return now } })
+	g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00"))
+	now = now.Add(time.Minute - time.Microsecond)
+	wantRows(t, g, ledger.Allowed)
+	now = now.Add(time.Microsecond)
+	wantRows(t, g, ledger.OutcomeUnknown)
 }
 
 func TestOpenMakesNothingUnlessAsked(t *testing.T) {

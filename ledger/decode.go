@@ -10,13 +10,14 @@ import (
 	"sallyport/wire"
 )
 
-// maxEvent and maxSnapshot bound what is read back of our own records.
-//
-//limit:ledger-event-bytes A record of over 1 MiB, or nested over 8 levels, is not read as an event.
+// Bounds on what is read back of our own records.
 const (
-	maxEvent    = 1 << 20
+	//limit:ledger-event-bytes A record of over 1 MiB is not read as an event.
+	maxEvent = 1 << 20
+	//limit:ledger-snapshot-bytes A snapshot of over 1 GiB is not read.
 	maxSnapshot = 1 << 30
-	maxNesting  = 8
+	//limit:ledger-nesting A record or snapshot that is nested over 8 levels is not read.
+	maxNesting = 8
 )
 
 // Decode reads a record's bytes. It refuses what this version does not know, so that nothing is folded by halves.

@@ -280,6 +280,7 @@ func TestFinalOutcomeOfADecisionStays(t *testing.T) {
 }
 
 //attack:ledger-event-bytes
+//attack:ledger-nesting
 func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
 	for name, body := range map[string]string{
 		"empty": "", "not JSON": "{", "no kind": `{"v":1}`, "other version": `{"v":2,"kind":"asked"}`,
@@ -298,6 +299,14 @@ func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
 		if s, err := ReadSnapshot([]byte(body)); err == nil {
 			t.Errorf("%s: a snapshot of %d open intents", name, len(s.open))
 		}
+	}
+}
+
+//attack:ledger-snapshot-bytes
+func TestReadSnapshotRefusesOneThatIsTooLarge(t *testing.T) {
+	huge := make([]byte, maxSnapshot+1) // never touched, so it costs no memory
+	if _, err := ReadSnapshot(huge); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Fatalf("%v", err)
 	}
 }
 

@@ -106,12 +106,23 @@ Every refusal carries one or more reasons, each with a stable code and a sentenc
 again for something else; codes may be added. All reasons of one call are given together.
 `
 
-// AppendReasonsDoc appends the page docs/reasons.md.
-func AppendReasonsDoc(dst []byte) []byte {
+// CodeTable is one more table of the page of reasons: codes that a surface or a venue has of its own.
+type CodeTable struct {
+	Title, Intro string
+	Rows         []trade.CodeRow
+}
+
+// AppendReasonsDoc appends the page docs/reasons.md. This package does not know the surfaces and venues, so the caller
+// brings their tables.
+func AppendReasonsDoc(dst []byte, others ...CodeTable) []byte {
 	dst = append(dst, reasonsIntro...)
 	dst = appendCodes(dst, "Faults", "The input is not an order. `field` is the caller's own name of the field.", trade.FaultCodes())
 	dst = appendCodes(dst, "Policy", "The input is an order, and the policy says no. `field` is of the canonical order.", Codes())
-	return appendCodes(dst, "System", "What stands around the policy says no, whatever the order is.", SystemCodes())
+	dst = appendCodes(dst, "System", "What stands around the policy says no, whatever the order is.", SystemCodes())
+	for _, t := range others {
+		dst = appendCodes(dst, t.Title, t.Intro, t.Rows)
+	}
+	return dst
 }
 
 func appendCodes(dst []byte, title, intro string, rows []trade.CodeRow) []byte {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"sallyport/broker/paper"
+	"sallyport/mcp"
 	"sallyport/policy"
 	"sallyport/trade"
 )
@@ -17,7 +19,7 @@ var update = flag.Bool("update", false, "write the generated pages instead of co
 func TestGeneratedPagesAreUpToDate(t *testing.T) {
 	for file, want := range map[string][]byte{
 		"../docs/policy.md":  policy.AppendPolicyDoc(nil),
-		"../docs/reasons.md": policy.AppendReasonsDoc(nil),
+		"../docs/reasons.md": policy.AppendReasonsDoc(nil, otherCodes()...),
 	} {
 		if *update {
 			if err := os.WriteFile(file, want, 0o644); err != nil {
@@ -68,7 +70,7 @@ func TestTheExampleOfThePageRuns(t *testing.T) {
 }
 
 func TestThePagesNameEveryRuleAndCode(t *testing.T) {
-	rules, reasons := string(policy.AppendPolicyDoc(nil)), string(policy.AppendReasonsDoc(nil))
+	rules, reasons := string(policy.AppendPolicyDoc(nil)), string(policy.AppendReasonsDoc(nil, otherCodes()...))
 	for _, r := range policy.Rules() {
 		if !strings.Contains(rules, "| `"+r.Name+"` | `"+string(r.Code)+"` |") {
 			t.Errorf("the page of rules lacks %s", r.Name)
@@ -90,5 +92,13 @@ func TestThePagesNameEveryRuleAndCode(t *testing.T) {
 		if string(policy.AppendPolicyDoc([]byte("x"))) != "x"+rules {
 			t.Error("the page is not appended")
 		}
+	}
+}
+
+// otherCodes are those of the surfaces and venues.
+func otherCodes() []policy.CodeTable {
+	return []policy.CodeTable{
+		{Title: "MCP server", Intro: "An argument of a tool that reads is not what it takes.", Rows: mcp.Codes()},
+		{Title: "Paper venue", Intro: "The venue rejected an order that was allowed. The code stands in the record of the outcome.", Rows: paper.Codes()},
 	}
 }
