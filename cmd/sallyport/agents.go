@@ -107,9 +107,14 @@ func useOf(tool string) use {
 	return founding
 }
 
+// maxAnswerDepth bounds the nesting of a tool's answer, which is ours.
+//
+//limit:cli-answer-depth A tool's answer nested over 64 levels is taken for a failure, exit code 3.
+const maxAnswerDepth = 64
+
 // codeOfAnswer returns the exit code of a tool's answer: by the verdict in it, if there is one.
 func codeOfAnswer(answer []byte, isError bool) int {
-	v, err := wire.Read(answer, wire.Limits{Bytes: len(answer), Depth: 64})
+	v, err := wire.Read(answer, wire.Limits{Bytes: len(answer), Depth: maxAnswerDepth})
 	if err != nil {
 		return exitInternal
 	}

@@ -75,6 +75,47 @@ func TestOrderReadsOneByteMoreThanADialectTakes(t *testing.T) {
 	}
 }
 
+// TestFilesAreMadePrivateUnderAnyUmask lets the umask forbid nothing.
+//
+//attack:cli-file-mode
+func TestFilesAreMadePrivateUnderAnyUmask(t *testing.T) {
+	before := syscall.Umask(0)
+	defer syscall.Umask(before)
+	d := newDesk(t)
+	d.must(exitFine, "init", "--quotes-sample")
+	d.must(exitFine, "order", compliant)
+	entries, err := os.ReadDir(d.home)
+	if err != nil || len(entries) < 4 {
+		t.Fatal(entries, err)
+	}
+	for _, e := range entries {
+		fi, err := e.Info()
+		if err != nil || fi.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", e.Name(), fi.Mode(), err)
+		}
+	}
+}
+
+// TestAnAnswerThatCannotBeReadIsAFailure takes nothing for granted of what a tool answers.
+//
+//attack:cli-answer-depth
+func TestAnAnswerThatCannotBeReadIsAFailure(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for _, c := range []struct {
+		answer  string
+		isError bool
+		want    int
+	}{
+		{`{"verdict":"allow"}`, false, exitFine}, {`{"verdict":"allow"}`, true, exitDenied}, {`{"verdict":"deny"}`, false, exitDenied},
+		{`{"verdict":"hold"}`, false, exitHeld}, {`{"rows":[]}`, false, exitFine}, {`{"error":"x"}`, true, exitDenied},
+		{nested(maxAnswerDepth), false, exitFine}, {nested(maxAnswerDepth + 1), false, exitInternal}, {"", false, exitInternal}, {"x", false, exitInternal},
+	} {
+		if got := codeOfAnswer([]byte(c.answer), c.isError); got != c.want {
+			t.Errorf("%.40s, %v: %d, want %d", c.answer, c.isError, got, c.want)
+		}
+	}
+}
+
 // TestResolveWantsAReason tries none, one of spaces, one at the limit and one above it.
 //
 //attack:cli-resolve-reason

@@ -53,7 +53,7 @@ type config struct {
 	Deadlines   deadlines
 }
 
-// deadlines bound the steps of an order.
+// deadlines bound the steps of an order; what is zero is the gate's own default.
 type deadlines struct{ Outcome, Send, Broker, Lock time.Duration }
 
 // defaultConfig is what holds without a file.
@@ -62,7 +62,6 @@ func defaultConfig(home string) config {
 	return config{
 		Agent: "local", Cash: cash,
 		Policy: filepath.Join(home, "policy.json"), Quotes: filepath.Join(home, "quotes.jsonl"),
-		Deadlines: deadlines{Outcome: 60 * time.Second, Send: 5 * time.Second, Broker: 10 * time.Second, Lock: time.Second},
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *configReader) name(name string, v wire.Value) string {
 
 // isName reports whether s can be the name of an agent or an account.
 //
-//limit:config-name The name of an agent is 1 to 64 of A-Z a-z 0-9 . _ -
+//limit:config-name The name of an agent has 1 to 64 characters, each of them one of A-Z a-z 0-9 . _ and -.
 func isName(s string) bool {
 	_, ok := trade.ParseClientOrderID(s) // the same characters
 	return ok && len(s) <= 64

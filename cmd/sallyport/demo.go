@@ -225,11 +225,11 @@ func (d *demo) garbage(ctx context.Context) error {
 	good := d.gate.Policy().Raw
 	d.say("\n  The operator's policy file now says \"max_quantity\":\"lots\".\n")
 	broken := bytes.Replace(good, []byte(`200`), []byte(`"lots"`), 1)
-	if err := os.WriteFile(path, broken, 0o600); err != nil {
+	if err := os.WriteFile(path, broken, privateMode); err != nil {
 		return err
 	}
 	err = d.blocked(ctx, toolA, buy10, policy.PolicyInvalid)
-	return errors.Join(err, os.WriteFile(path, good, 0o600))
+	return errors.Join(err, os.WriteFile(path, good, privateMode))
 }
 
 // record reads back what the ten calls left behind, and tries to falsify it.
@@ -287,7 +287,7 @@ func (d *demo) falsify(ctx context.Context) error {
 		return err
 	}
 	forged := bytes.ReplaceAll(raw, []byte(`"limit_price":"150.00"`), []byte(`"limit_price":"140.00"`))
-	if err := errors.Join(claim(!bytes.Equal(raw, forged), "the order's price stands in the copy"), os.WriteFile(file, forged, 0o600)); err != nil {
+	if err := errors.Join(claim(!bytes.Equal(raw, forged), "the order's price stands in the copy"), os.WriteFile(file, forged, privateMode)); err != nil {
 		return err
 	}
 	var broken *journal.Broken

@@ -18,6 +18,11 @@ const homeVariable = "SALLYPORT_HOME"
 //limit:config-bytes A configuration or policy file is read up to 1 MiB.
 const maxConfig = 1 << 20
 
+// privateMode is the mode of the files that commands make in a data directory.
+//
+//limit:cli-file-mode A file that a command makes in a data directory has mode 0600, whatever the umask.
+const privateMode os.FileMode = 0o600
+
 // resolveHome returns the absolute path of the data directory: the flag, else SALLYPORT_HOME, else ~/.sallyport.
 func resolveHome(flag string, getenv func(string) string) (string, error) {
 	dir := flag

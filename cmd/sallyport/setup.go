@@ -62,7 +62,7 @@ needed to edit the policy before the first order.`,
 
 // writeSample writes the sample quotes, if there is no such file.
 func writeSample(path string) (wrote bool, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}
