@@ -48,7 +48,7 @@ func (a answer) write(stdout, stderr io.Writer) int {
 	if !delivered && a.code == exitPass {
 		a.code = exitDeny
 		told = make(chan struct{})
-		go tell(string(internalError)+": the answer could not be written; nothing was allowed", told)
+		go tell(string(policy.InternalError)+": the answer could not be written; nothing was allowed", told)
 	}
 	select {
 	case <-told:
@@ -65,7 +65,7 @@ const maxReason = 1200
 func deny(ev *event, reason string) answer {
 	reason = trade.Printable(strings.TrimSpace(reason), maxReason)
 	if reason == "" {
-		reason = string(internalError) + ": denied without a reason"
+		reason = string(policy.InternalError) + ": denied without a reason"
 	}
 	name, ask := "PreToolUse", false
 	if ev != nil && ev.kind != unknownKind {
@@ -142,7 +142,7 @@ func reasonOf(d ledger.Decision) string {
 	case d.Verdict == policy.Allow:
 		b.WriteString("ID_REUSED: this call was allowed before and stands at " + string(d.State) + "; it is not made again")
 	default:
-		b.WriteString(string(internalError) + ": denied without a reason")
+		b.WriteString(string(policy.InternalError) + ": denied without a reason")
 	}
 	if d.MaxQuantityNow != nil {
 		b.WriteString(". The largest quantity that passes now is " + d.MaxQuantityNow.String())

@@ -16,6 +16,7 @@ import (
 	"sallyport/dialect"
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -94,7 +95,7 @@ func (r *run) work(ctx context.Context, stdin io.Reader) {
 	defer close(r.closed)
 	defer func() {
 		if p := recover(); p != nil {
-			r.answered <- r.trouble(internalError, fmt.Sprintf("panic: %v", p))
+			r.answered <- r.trouble(policy.InternalError, fmt.Sprintf("panic: %v", p))
 		}
 	}()
 	if g := r.judge(ctx, stdin); g != nil {
@@ -106,7 +107,7 @@ func (r *run) work(ctx context.Context, stdin io.Reader) {
 func (r *run) judge(ctx context.Context, stdin io.Reader) Gate {
 	h, known := findHarness(r.cfg.Harness)
 	if !known {
-		r.answered <- r.trouble(internalError, fmt.Sprintf("the harness %q is not known; use claude, codex, gemini, qwen or hermes", r.cfg.Harness))
+		r.answered <- r.trouble(policy.InternalError, fmt.Sprintf("the harness %q is not known; use claude, codex, gemini, qwen or hermes", r.cfg.Harness))
 		return nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(stdin, maxEvent+1))
@@ -118,7 +119,7 @@ func (r *run) judge(ctx context.Context, stdin io.Reader) Gate {
 	case bad != nil:
 		r.answered <- r.trouble(bad.code, bad.text)
 	case r.cfg.GuardsErr != nil:
-		r.answered <- r.trouble(internalError, "the list of guards cannot be read, so nothing is allowed: "+r.cfg.GuardsErr.Error())
+		r.answered <- r.trouble(policy.GuardsUnreadable, "the list of guards cannot be read, so nothing is allowed: "+r.cfg.GuardsErr.Error())
 	default:
 		return r.rule(ctx, h, &ev)
 	}
@@ -138,7 +139,7 @@ func (r *run) rule(ctx context.Context, h harness, ev *event) Gate {
 	}
 	opened, err := r.cfg.open(ctx)
 	if err != nil {
-		r.answered <- r.trouble(journalUnavailable, "the gate cannot be opened: "+err.Error())
+		r.answered <- r.trouble(policy.JournalUnavailable, "the gate cannot be opened: "+err.Error())
 		return nil
 	}
 	if ev.kind.isAfter() {
@@ -179,13 +180,7 @@ func (r *run) trouble(code trade.Code, text string) answer {
 // late answers when the deadline came first or the caller gave up.
 func (r *run) late(err error, wait time.Duration) answer {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return r.trouble(internalError, fmt.Sprintf("no decision within %s; nothing was allowed", wait))
+		return r.trouble(policy.InternalError, fmt.Sprintf("no decision within %s; nothing was allowed", wait))
 	}
-	return r.trouble(internalError, "the hook was interrupted; nothing was allowed")
+	return r.trouble(policy.InternalError, "the hook was interrupted; nothing was allowed")
 }
-
-// System codes that a hook itself answers with; the gate's own come with its decisions.
-const (
-	internalError      trade.Code = "INTERNAL_ERROR"
-	journalUnavailable trade.Code = "JOURNAL_UNAVAILABLE"
-)

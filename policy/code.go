@@ -31,6 +31,7 @@ const (
 	OriginTooLong      trade.Code = "ORIGIN_TOO_LONG"
 	CallNotJudged      trade.Code = "CALL_NOT_JUDGED"
 	AccountUnknown     trade.Code = "ACCOUNT_UNKNOWN"
+	GuardsUnreadable   trade.Code = "GUARDS_UNREADABLE"
 )
 
 // Codes returns the published table of policy codes: those of the rules in the order of the rules, then the others.
@@ -57,12 +58,13 @@ func SystemCodes() []trade.CodeRow {
 		{Code: TierTooLow, Meaning: "This process may not do that.", Repair: "The operator decides the tier of a process; no call raises it."},
 		{Code: PolicyChanged, Meaning: "The policy is another one than when a person was asked.", Repair: "Propose the order again."},
 		{Code: DaemonRequired, Meaning: "This data directory belongs to a daemon and cannot be opened by another process.", Repair: "Connect to the daemon."},
-		{Code: InternalError, Meaning: "A defect of Sallyport, and therefore a no.", Repair: "Report it with the intent id; nothing was executed."},
+		{Code: InternalError, Meaning: "A defect of Sallyport, and therefore a no.", Repair: "Report it with the intent id; the state says whether anything may have been executed."},
 		{Code: HookRequired, Meaning: "The configuration asks that a hook permits each call first, and none has permitted this one.", Repair: "The operator arms the hook in the harness; `sallyport doctor` shows whether it is."},
 		{Code: ClockBehind, Meaning: "The clock is more than 5 seconds behind the newest record, so that no time can be trusted.", Repair: "The operator sets the clock right."},
 		{Code: PermissionSpent, Meaning: "The permission for this call is already used or settled; one permission is good for one execution.", Repair: "Make a new call, with a new client order id if it had one."},
 		{Code: OriginTooLong, Meaning: "The tool name, session, harness or tool-call id is over 256 bytes.", Repair: "Send a shorter one."},
 		{Code: CallNotJudged, Meaning: "A guarded tool ran, as its post-call report shows, and no hook had asked before.", Repair: "The operator checks that the hook is armed; `sallyport doctor` shows whether it is."},
 		{Code: AccountUnknown, Meaning: "The order is for an account that this gate's broker does not have.", Repair: "Use a tool whose orders are for this account."},
+		{Code: GuardsUnreadable, Meaning: "The list of guarded tools, in sallyport.json, cannot be read; no call passes.", Repair: "The operator repairs sallyport.json; sallyport doctor says where."},
 	}
 }
