@@ -11,6 +11,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -259,16 +262,36 @@ func (v Value) Duplicate() (name string, found bool) {
 	return "", false
 }
 
-// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD. What a terminal would not print as it
+// is, such as control and bidirectional characters, is written as an escape, which reads back as the same text.
 func AppendString(dst []byte, s string) []byte {
+	plain := true
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' {
-			dst, _ = jsontext.AppendQuote(dst, s) // its only error is invalid UTF-8, already replaced
-			return dst
+			plain = false
+			break
 		}
 	}
 	dst = append(dst, '"')
-	dst = append(dst, s...)
+	if plain {
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
+	for _, r := range s { // an invalid byte ranges as U+FFFD
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, '\\', 'n')
+		case unicode.IsPrint(r):
+			dst = utf8.AppendRune(dst, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			dst = fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
+		default:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		}
+	}
 	return append(dst, '"')
 }
 

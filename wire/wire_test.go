@@ -294,6 +294,22 @@ func FuzzAppendStringReadsBackAsValidUTF8(f *testing.F) {
 	})
 }
 
+func TestAppendStringEscapesWhatATerminalWouldNotPrint(t *testing.T) {
+	for s, want := range map[string]string{
+		"\x1b[2J": `"\u001b[2J"`, "a\u202eb": `"a\u202eb"`, "\u200b": `"\u200b"`, "\u2028": `"\u2028"`, "\x7f\u009b": `"\u007f\u009b"`,
+		"\U000e0001": `"\udb40\udc01"`, "é漢😀": `"é漢😀"`, "\xff": `"�"`, "\t\n": `"\u0009\n"`,
+	} {
+		got := string(wire.AppendString(nil, s))
+		if got != want {
+			t.Errorf("%q is written as %s, want %s", s, got, want)
+		}
+		var back string
+		if err := json.Unmarshal([]byte(got), &back); err != nil || back != strings.ToValidUTF8(s, "\ufffd") {
+			t.Errorf("%q reads back as %q, %v", s, back, err)
+		}
+	}
+}
+
 func TestAppendersWriteAnObject(t *testing.T) {
 	dst := append([]byte("x"), '{')
 	dst = wire.AppendText(dst, "a", "1")
