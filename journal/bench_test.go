@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -194,6 +195,40 @@ func compare(b *testing.B, j *Journal, f *counter, callers int) {
 	b.ReportMetric(median(ratios), "of-raw")
 	b.ReportMetric(median(p99s), "p99-µs")
 	b.ReportMetric(median(p99s)/median(rawP99s), "p99-of-raw")
+}
+
+// BenchmarkProcesses lets four processes with 16 callers each append to one journal. It reports the longest wait of any
+// caller and the smallest process's share of the updates that the largest one made.
+func BenchmarkProcesses(b *testing.B) {
+	for range b.N {
+		cfg := newConfig(b, &sums{})
+		if err := create(b, cfg).Close(); err != nil {
+			b.Fatal(err)
+		}
+		var outs []*bufio.Reader
+		for p := range 4 {
+			_, _, out := start(b, "append", task{
+				Path: cfg.Path, Name: fmt.Sprint("p", p), Callers: 16, For: 4 * *roundTime, Wait: 10 * time.Second,
+			})
+			outs = append(outs, out)
+		}
+		var took []time.Duration
+		var shares []int
+		for _, out := range outs {
+			n := len(took)
+			for line, err := out.ReadString('\n'); err == nil; line, err = out.ReadString('\n') {
+				_, d := acknowledged(b, line)
+				took = append(took, d)
+			}
+			shares = append(shares, len(took)-n)
+		}
+		slices.Sort(took)
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(len(took))/(4*roundTime.Seconds()), "updates/s")
+		b.ReportMetric(float64(took[len(took)-1].Microseconds()), "longest-µs")
+		b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+		b.ReportMetric(float64(slices.Min(shares))/float64(slices.Max(shares)), "least-of-most")
+	}
 }
 
 // BenchmarkCold opens the journal, makes one durable update and closes it, as a hook does, beside writing and syncing a

@@ -26,7 +26,8 @@ type task struct {
 	Path    string
 	Name    string // of the child; begins its bodies
 	Callers int
-	Count   int // updates of each caller; 0 means for ever
+	Count   int           // updates of each caller; 0 means for ever
+	For     time.Duration // how long; 0 means for ever
 	Wait    time.Duration
 	Room    uint64 // the largest file that it may write
 }
@@ -71,9 +72,10 @@ func (t task) append() error {
 	}
 	var wg sync.WaitGroup
 	errs := make([]error, t.Callers)
+	started := time.Now()
 	for c := range t.Callers {
 		wg.Go(func() {
-			for i := 0; t.Count == 0 || i < t.Count; i++ {
+			for i := 0; (t.Count == 0 || i < t.Count) && (t.For == 0 || time.Since(started) < t.For); i++ {
 				id := fmt.Sprintf("%s-%d-%d", t.Name, c, i)
 				begin := time.Now()
 				errs[c] = j.Update(context.Background(), f.once(id))
@@ -139,7 +141,7 @@ func (t task) hold() error {
 }
 
 // start runs a child. What it writes is read from out.
-func start(t *testing.T, mode string, job task) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
+func start(t testing.TB, mode string, job task) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
 	t.Helper()
 	text, err := json.Marshal(job)
 	if err != nil {
@@ -169,7 +171,7 @@ func start(t *testing.T, mode string, job task) (cmd *exec.Cmd, in io.WriteClose
 }
 
 // acknowledged parses a child's line.
-func acknowledged(t *testing.T, line string) (id string, took time.Duration) {
+func acknowledged(t testing.TB, line string) (id string, took time.Duration) {
 	t.Helper()
 	var us int64
 	if _, err := fmt.Sscanf(line, "%s %d", &id, &us); err != nil {
