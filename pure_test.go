@@ -17,7 +17,7 @@ var pure = []string{"wire", "trade", "policy", "ledger", "dialect"}
 var pureImports = []string{
 	"bytes", "cmp", "crypto/sha256", "embed", "encoding/base32", "encoding/binary", "encoding/hex", "errors", "fmt",
 	"hash", "io", "iter", "maps", "math/big", "math/bits", "slices", "sort", "strconv", "strings", "time", "unicode",
-	"unicode/utf8",
+	"unicode/utf16", "unicode/utf8",
 }
 
 // impureUses are names of the allowed packages that look at the world all the same, or that compute with floats.
