@@ -93,7 +93,11 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check(conn); err != nil {
+	kept, err := remember(conn)
+	if err == nil {
+		err = c.check(conn)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -102,7 +106,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 			c.files[i].id.Store(&id)
 		}
 	}
-	return conn, nil
+	return kept, nil
 }
 
 const readBack = `SELECT sqlite_version(), (SELECT synchronous FROM pragma_synchronous),
