@@ -53,7 +53,7 @@ func (s *sums) Follow(r Record) error {
 }
 
 func (s *sums) Snapshot(since int) []byte {
-	if since != maxSnapshot && (s.every == 0 || since < s.every) {
+	if since != wholeState && (s.every == 0 || since < s.every) {
 		return nil
 	}
 	return s.state()

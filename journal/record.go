@@ -24,8 +24,8 @@ const (
 // keys fill a few pages. The stored index depends on it.
 const bucketShift = 9
 
-// maxSnapshot is what Verify passes to Follower.Snapshot to be given the state whatever was appended.
-const maxSnapshot = int(^uint(0) >> 1)
+// wholeState is what Verify passes to Follower.Snapshot to be given the state whatever was appended.
+const wholeState = int(^uint(0) >> 1)
 
 func bucketOf(s Seq) int64 { return int64(s >> bucketShift) }
 

@@ -70,11 +70,11 @@ func build(ctx context.Context, cfg Config, first func(*Tx) error) error {
 	if err := removeAll(cfg.Path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, privateMode)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil { // whatever the umask took away
+	if err := errors.Join(f.Chmod(privateMode), f.Close()); err != nil { // whatever the umask took away
 		return fmt.Errorf("store: %w", err)
 	}
 	id, err := identify(cfg.Path)

@@ -8,6 +8,11 @@ import (
 	"syscall"
 )
 
+// privateMode is the mode of every file that is made here.
+//
+//limit:store-private-mode The database and the files beside it are made with mode 0600, whatever the umask allows.
+const privateMode = 0o600
+
 // identity tells whether two looks at a path saw the same file.
 type identity struct {
 	dev, ino uint64

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-//attack:store-file
+//attack:store-private-mode
 func TestCreateMakesAPrivateFileWhateverTheUmask(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)

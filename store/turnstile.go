@@ -183,7 +183,7 @@ func (t *Turnstile) open() error {
 }
 
 func openLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, privateMode)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
