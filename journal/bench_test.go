@@ -52,7 +52,6 @@ type rawLog struct {
 	queue queue
 	file  *os.File
 	buf   []byte
-	sizes map[*request]int
 }
 
 func (l *rawLog) lead(r *request) {
