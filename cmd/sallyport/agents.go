@@ -135,6 +135,7 @@ func harnesses() []string { return []string{"claude", "codex", "gemini", "qwen",
 func hookCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "hook HARNESS [--data-dir D]", Short: "Answer a tool-call hook of a harness, or print the settings that arm it", GroupID: groupAgents,
+		ValidArgs: harnesses(),
 		Long: `Answer one tool-call event of a harness: claude, codex, gemini, qwen or hermes.
 The event is read from standard input. A tool that no guard names passes: exit
 code 0 and no output. A guarded order is decided by the gate: an allow is

@@ -106,9 +106,16 @@ func TestAnAnswerThatCannotBeReadIsAFailure(t *testing.T) {
 		isError bool
 		want    int
 	}{
-		{`{"verdict":"allow"}`, false, exitFine}, {`{"verdict":"allow"}`, true, exitDenied}, {`{"verdict":"deny"}`, false, exitDenied},
-		{`{"verdict":"hold"}`, false, exitHeld}, {`{"rows":[]}`, false, exitFine}, {`{"error":"x"}`, true, exitDenied},
-		{nested(maxAnswerDepth), false, exitFine}, {nested(maxAnswerDepth + 1), false, exitInternal}, {"", false, exitInternal}, {"x", false, exitInternal},
+		{`{"verdict":"allow"}`, false, exitFine},
+		{`{"verdict":"allow"}`, true, exitDenied},
+		{`{"verdict":"deny"}`, false, exitDenied},
+		{`{"verdict":"hold"}`, false, exitHeld},
+		{`{"rows":[]}`, false, exitFine},
+		{`{"error":"x"}`, true, exitDenied},
+		{nested(maxAnswerDepth), false, exitFine},
+		{nested(maxAnswerDepth + 1), false, exitInternal},
+		{"", false, exitInternal},
+		{"x", false, exitInternal},
 	} {
 		if got := codeOfAnswer([]byte(c.answer), c.isError); got != c.want {
 			t.Errorf("%.40s, %v: %d, want %d", c.answer, c.isError, got, c.want)

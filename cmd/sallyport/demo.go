@@ -128,8 +128,11 @@ func (d *demo) showPolicy() {
 		sides = append(sides, s.String())
 	}
 	d.say("\nThe operator's policy:\n%s", table([][]string{
-		{"  dollars a buy", "at most " + p.MaxNotional().Money()}, {"  shares an order", "at most " + p.MaxQuantity().String()},
-		{"  symbols", strings.Join(symbols, ", ")}, {"  order types", "limit"}, {"  sides", strings.Join(sides, ", ")},
+		{"  dollars a buy", "at most " + p.MaxNotional().Money()},
+		{"  shares an order", "at most " + p.MaxQuantity().String()},
+		{"  symbols", strings.Join(symbols, ", ")},
+		{"  order types", "limit"},
+		{"  sides", strings.Join(sides, ", ")},
 	}))
 }
 

@@ -401,7 +401,7 @@ func (e *examination) describe(bad int) string {
 		case statusOK:
 		}
 		const margin = "                      "
-		lines := indent(margin, r.detail)
+		lines := indent(margin, showLines(r.detail))
 		fmt.Fprintf(&b, "%s  %-14s  %s", color(word), r.name, strings.TrimPrefix(lines, margin))
 		if r.repair != "" {
 			b.WriteString(indent(margin, "-> "+r.repair))

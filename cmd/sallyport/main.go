@@ -20,7 +20,7 @@ func run(a *app, args []string) (code int) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(a.stderr, "sallyport: internal error: %v\nNothing was decided by this command. Please report it.\n", show(fmt.Sprint(r)))
+			fmt.Fprintf(a.stderr, "sallyport: internal error: %v\nWhat was recorded and sent is in 'sallyport audit list'. Please report this.\n", show(fmt.Sprint(r)))
 			code = exitInternal
 		}
 	}()
@@ -41,12 +41,12 @@ func (a *app) report(err error) int {
 	case errors.As(err, &s):
 		return int(s)
 	case errors.As(err, &p):
-		fmt.Fprintf(a.stderr, "sallyport: %s\n", p.what)
+		fmt.Fprintf(a.stderr, "sallyport: %s\n", showLines(p.what))
 		if p.repair != "" {
 			fmt.Fprintf(a.stderr, "%s\n", strings.TrimSpace(p.repair))
 		}
 		return p.code
 	}
-	fmt.Fprintf(a.stderr, "sallyport: %v\n", err)
+	fmt.Fprintf(a.stderr, "sallyport: %s\n", showLines(err.Error()))
 	return exitInternal
 }

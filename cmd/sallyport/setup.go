@@ -92,8 +92,10 @@ func (r initResult) describe() string {
 		state = "made"
 	}
 	rows := [][]string{
-		{"data directory", showPath(r.Home)}, {"journal", state + ", head " + shortHead(r.Head)},
-		{"policy", showPath(r.Config.Policy)}, {"policy SHA-256", r.Policy.SHA256},
+		{"data directory", showPath(r.Home)},
+		{"journal", state + ", head " + shortHead(r.Head)},
+		{"policy", showPath(r.Config.Policy)},
+		{"policy SHA-256", r.Policy.SHA256},
 	}
 	if r.Policy.Reason != nil {
 		rows[3][1] = string(r.Policy.Reason.Code)

@@ -22,6 +22,15 @@ func show(s string) string { return trade.Printable(s, shown) }
 // showPath returns a path in full, so that it can be copied, with what is not printable escaped.
 func showPath(s string) string { return trade.Printable(s, 4096) }
 
+// showLines shows text of several lines, each as it may be shown to a person.
+func showLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = showPath(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // paint colours text for a terminal; the zero paint leaves it plain.
 type paint struct{ on bool }
 
