@@ -81,17 +81,11 @@ func benchDialect(name string) (*dialect.Dialect, bool) {
 		},
 		Fixed: []dialect.FixedTerm{{Term: dialect.OrderType, Value: "limit"}, {Term: dialect.TimeInForce, Value: "day"}},
 		Outcome: func(p []byte) dialect.Answer {
-			var a struct{ Status, Code string }
-			if json.Unmarshal(p, &a) != nil {
-				return dialect.Answer{}
+			a := dialect.StatusAnswer([]string{"ACCEPTED"}, []string{"REJECTED"})(p)
+			if a.Code == "" && a.Outcome == trade.Rejected {
+				a.Outcome = trade.Unknown
 			}
-			switch {
-			case a.Status == "ACCEPTED":
-				return dialect.Answer{Outcome: trade.Accepted, Status: a.Status}
-			case a.Status == "REJECTED" && a.Code != "":
-				return dialect.Answer{Outcome: trade.Rejected, Status: a.Status}
-			}
-			return dialect.Answer{Status: a.Status}
+			return a
 		},
 	}, true
 }

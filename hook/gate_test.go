@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/trade"
 )
@@ -49,12 +51,38 @@ func (b *bench) open(t *testing.T) *gate.Gate {
 	return g
 }
 
-func (b *bench) gate(ctx context.Context) (*gate.Gate, error) {
-	return gate.Open(ctx, gate.Config{
+func (b *bench) gate(ctx context.Context) (*gate.Gate, error) { return gate.Open(ctx, b.config()) }
+
+func (b *bench) config() gate.Config {
+	return gate.Config{
 		Home: b.home, Create: true,
 		Now:     func() time.Time { return time.Unix(0, b.now.Add(int64(time.Millisecond))).UTC() },
 		Entropy: func(e *[10]byte) { binary.BigEndian.PutUint64(e[:], b.entropy.Add(1)) },
-	})
+	}
+}
+
+// execute makes the call of a recorded event as our own server does, which knows only what the harness tells it.
+func (b *bench) execute(t *testing.T, call gate.Call) ledger.Decision {
+	t.Helper()
+	cfg := b.config()
+	cfg.Broker, cfg.Account, cfg.RequireHook = &gatetest.Broker{Now: cfg.Now}, call.Account, true
+	g, err := gate.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	return g.Execute(context.Background(), call)
+}
+
+func (b *bench) head(t *testing.T) string {
+	t.Helper()
+	g := b.open(t)
+	defer g.Close()
+	h, err := g.Head(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(h)
 }
 
 func (b *bench) ask(t *testing.T, harness, event string) said {
@@ -100,6 +128,11 @@ func TestRecordedRunsThroughTheGate(t *testing.T) {
 		"gemini_deny":      "EXECUTION_ALLOWED",
 		"qwen_ask":         "EXECUTION_ALLOWED",
 		"hermes_block":     "EXECUTION_FAILED", // blocked by another hook: it never ran
+		"gemini_allow":     "EXECUTION_SUCCEEDED",
+		"qwen_allow":       "EXECUTION_SUCCEEDED",
+		"claude_rejected":  "EXECUTION_FAILED",
+		"gemini_rejected":  "EXECUTION_FAILED",
+		"qwen_rejected":    "EXECUTION_FAILED",
 	} {
 		b := newBench(t, benchPolicy)
 		for i, event := range recorded(t, run) {
@@ -115,6 +148,42 @@ func TestRecordedRunsThroughTheGate(t *testing.T) {
 			if r.Surface != "hook" || r.Agent != "local" || len(r.Flags) > 0 || len(r.PolicySHA256) != 64 {
 				t.Errorf("%s: %+v", run, r)
 			}
+		}
+	}
+}
+
+// The events of calls of our own order tool, with our own server behind it.
+func TestRecordedCallsOfOwnToolsAreOneIntent(t *testing.T) {
+	for run, sends := range map[string]bool{"claude_own": true, "codex_own": true, "gemini_own": false, "qwen_own": false} {
+		harness, _, _ := strings.Cut(run, "_")
+		b, seen, events := newBench(t, benchPolicy), &fakeGate{}, recorded(t, run)
+		for i, event := range events[:len(events)-1] {
+			ask(t, benchConfig(harness, seen), event)
+			if s := b.ask(t, harness, event); hears(readerOf(harness, event)[0], s) != granted {
+				t.Fatalf("%s[%d]: %+v", run, i, s)
+			}
+		}
+		call := seen.calls[0]
+		call.Origin.Surface = "mcp"
+		if !sends { // the harness tells the server neither its session nor the call's id
+			call.Origin.Harness, call.Origin.Session, call.Origin.ToolCallID = "", "", ""
+		}
+		if d := b.execute(t, call); d.State != ledger.Succeeded || d.Repeated {
+			t.Fatalf("%s: %+v", run, d)
+		}
+		before := b.head(t)
+		if s := b.ask(t, harness, events[len(events)-1]); s != (said{}) {
+			t.Errorf("%s: after the call: %+v", run, s)
+		}
+		rows := b.audit(t)
+		if states(rows) != "EXECUTION_SUCCEEDED" || len(rows[0].Flags) > 0 || b.head(t) != before {
+			t.Errorf("%s: %+v", run, rows)
+		}
+		if !sends {
+			continue // without an id it is another order, and no hook has permitted it
+		}
+		if d := b.execute(t, call); !d.Repeated {
+			t.Errorf("%s: the permission was spent twice: %+v", run, d)
 		}
 	}
 }
@@ -147,7 +216,7 @@ func TestDenialsThroughTheGateAreRecordedOnce(t *testing.T) {
 		before := len(b.audit(t))
 		decided := 0
 		for i, event := range recorded(t, run) {
-			if strings.Contains(event, "PostToolUse") || strings.Contains(event, "post_tool_call") {
+			if isAfterCall(event) {
 				continue
 			}
 			s := b.ask(t, harness, event)

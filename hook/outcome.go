@@ -1,6 +1,10 @@
 package hook
 
 import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
 	"sallyport/dialect"
 	"sallyport/trade"
 )
@@ -16,7 +20,7 @@ func outcomeOf(d *dialect.Dialect, ev *event) dialect.Answer {
 	}
 	payload, isError := payloadOf(ev.response)
 	if len(payload) == 0 {
-		payload = []byte(ev.errText)
+		payload, _ = payloadOf(told(ev.errText))
 	}
 	if d.Outcome == nil || len(payload) == 0 {
 		return dialect.Answer{Message: trade.Printable(ev.errText, maxReason)}
@@ -49,7 +53,7 @@ func payloadOf(raw []byte) (payload []byte, isError bool) {
 // unwrap takes one layer off.
 func unwrap(raw []byte) (inner []byte, isError, wrapped bool) {
 	if s, ok := unquote(raw); ok {
-		return []byte(s), false, true
+		return told(s), false, true
 	}
 	if elems, ok := readElems(raw); ok && len(elems) == 1 {
 		return elems[0], false, true
@@ -71,6 +75,42 @@ func unwrap(raw []byte) (inner []byte, isError, wrapped bool) {
 		}
 	}
 	return nil, isError, false
+}
+
+// told takes off what Gemini CLI and Qwen Code write around a text of an MCP tool: Gemini puts tags around each, and both
+// tell of an answer that is an error in a sentence, with the call and then the answer as JSON. The call holds the
+// model's own words, so it is read to its end and not searched. What is not exactly this is the text itself.
+func told(s string) []byte {
+	if inner, ok := strings.CutPrefix(s, "<untrusted_context>\n"); ok {
+		if inner, ok = strings.CutSuffix(inner, "\n</untrusted_context>"); ok {
+			return []byte(inner)
+		}
+	}
+	_, rest, ok := strings.Cut(s, "' reported tool error for function call: ")
+	if !ok || !strings.HasPrefix(s, "MCP tool '") {
+		return []byte(s)
+	}
+	d := jsontext.NewDecoder(strings.NewReader(rest), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if err := d.SkipValue(); err != nil {
+		return []byte(s)
+	}
+	answer, ok := strings.CutPrefix(rest[d.InputOffset():], " with response: ")
+	if elems, isArray := readElems([]byte(answer)); ok && isArray && len(elems) == 1 && jsontext.Value(answer).IsValid() {
+		if inner := inside(inside(elems[0], "functionResponse"), "response"); inner != nil {
+			return inner
+		}
+	}
+	return []byte(s)
+}
+
+// inside returns a member of an object; nil if there is none.
+func inside(raw []byte, name string) []byte {
+	members, err := readMembers(raw)
+	if err != nil {
+		return nil
+	}
+	env := envelope{members: members}
+	return env.find(name)
 }
 
 // isWrapping reports whether a member belongs to a wrapper and never to a broker's answer on its own.
