@@ -37,9 +37,12 @@ type Receipt struct {
 	OrderID string // the venue's own id, where it gave one
 	Code    string // the venue's code of a rejection
 	Message string // its words, as received
-	// Events are what the submission caused at once, such as its fill, in order and with the venue's own numbers. A
-	// venue may leave them out: then they are asked for.
+	// Events are what a submission or a cancel caused at once, such as a fill, of whatever order, in order and with the
+	// venue's own numbers. A venue may leave them out.
 	Events []VenueEvent
+	// NextEvent is the number that the venue's next event will have, as of this answer; zero from a venue that does not
+	// say. Who says it tells all Events too. If the gate has recorded every event before it, it need not ask for any.
+	NextEvent uint64
 }
 
 // VenueEventKind says what happened to a working order.

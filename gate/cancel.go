@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sallyport/journal"
 	"sallyport/ledger"
@@ -43,13 +44,9 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 	ctx = context.WithoutCancel(ctx)
 	call, done := context.WithTimeout(ctx, g.cfg.BrokerWait)
 	defer done()
-	out := g.ask(id, func() (Receipt, error) { return g.cfg.Broker.Cancel(call, mint(CancelOrder, cleared)) }).out
-	res.Outcome, res.Message = out.Outcome, out.Message
-	events, _ := g.venueEvents(ctx)
-	return res, g.journal.Update(ctx, func(tx *journal.Tx) error {
-		at, _ := g.moment(tx)
-		g.record(tx, at, g.cfg.Account, ledger.CancelEnded{Intent: id, Outcome: out.Outcome, Message: out.Message})
-		g.recordVenue(tx, at, nil, events)
-		return nil
+	f := g.ask(id, func() (Receipt, error) { return g.cfg.Broker.Cancel(call, mint(CancelOrder, cleared)) })
+	res.Outcome, res.Message = f.out.Outcome, f.out.Message
+	return res, g.land(ctx, &ledger.Decision{}, f, f.next == 0, func(tx *journal.Tx, at time.Time) {
+		g.record(tx, at, g.cfg.Account, ledger.CancelEnded{Intent: id, Outcome: f.out.Outcome, Message: f.out.Message})
 	})
 }

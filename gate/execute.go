@@ -64,11 +64,11 @@ func (g *Gate) unavailable(c Call, err error) ledger.Decision {
 	return d
 }
 
-// flight is one order under way and what came of it.
+// flight is what came of a request to the broker.
 type flight struct {
-	out     ledger.Concluded
-	events  []ledger.Happened // what the submission caused at once
-	partial bool              // the venue may have more to tell
+	out    ledger.Concluded
+	events []ledger.Happened // what the request caused at once
+	next   uint64            // the number of the venue's next event; zero if it does not say
 }
 
 // send sends what was decided. The decision is durable, which is what makes the permit.
@@ -120,8 +120,8 @@ func (g *Gate) ask(id trade.IntentID, question func() (Receipt, error)) (f fligh
 		f.out.Message = "nothing can be concluded from the broker's answer: " + err.Error()
 	default:
 		f.out = concluded(id, r)
-		f.partial = r.Outcome == trade.Accepted && len(r.Events) == 0
-		for _, e := range r.Events {
+		f.next = r.NextEvent
+		for _, e := range r.Events[:min(len(r.Events), maxTaken)] {
 			f.events = append(f.events, happened(g.cfg.Account, e))
 		}
 	}
@@ -147,18 +147,11 @@ const recordTries = 3
 
 // conclude records an outcome with what else the venue has to tell, and returns the decision as it then stands.
 func (g *Gate) conclude(ctx context.Context, d ledger.Decision, f flight) ledger.Decision {
-	if f.partial {
-		f.events, _ = g.venueEvents(ctx) // what cannot be read now is read at the next occasion: the cursor stays
+	if f.out.Outcome != trade.Accepted {
+		f.next = 0 // the venue has nothing new of ours; whatever else there is can wait
 	}
-	gap := false
-	err := g.insist(ctx, &d, func(tx *journal.Tx, at time.Time) {
-		g.recordOutcome(tx, at, &d, f.out)
-		gap = !g.recordVenue(tx, at, &d, f.events)
-	})
-	if err == nil && gap { // others' events come first
-		events, _ := g.venueEvents(ctx)
-		err = g.insist(ctx, &d, func(tx *journal.Tx, at time.Time) { g.recordVenue(tx, at, &d, events) })
-	}
+	silent := f.out.Outcome == trade.Accepted && f.next == 0 && len(f.events) == 0
+	err := g.land(ctx, &d, f, silent, func(tx *journal.Tx, at time.Time) { g.recordOutcome(tx, at, &d, f.out) })
 	g.cfg.step("concluded")
 	if err != nil {
 		d.State, d.Error = ledger.OutcomeUnknown, "journal_unavailable"
@@ -172,6 +165,27 @@ func (g *Gate) conclude(ctx context.Context, d ledger.Decision, f flight) ledger
 		}
 	}
 	return d
+}
+
+// land records what came of a request, together with the venue's events. The broker is asked for them where its answer
+// does not tell: beforehand if it is silent about them, afterwards if the ledger lacks others that came before. What
+// cannot be read now is read at the next occasion, since the cursor stays.
+func (g *Gate) land(ctx context.Context, d *ledger.Decision, f flight, silent bool, record func(*journal.Tx, time.Time)) error {
+	if silent {
+		f.events, _ = g.venueEvents(ctx)
+	}
+	missing := false
+	err := g.insist(ctx, d, func(tx *journal.Tx, at time.Time) {
+		record(tx, at)
+		missing = !g.recordVenue(tx, at, d, f.events) || g.follow.state.Cursor(g.cfg.Account)+1 < f.next
+	})
+	if err != nil || !missing {
+		return err
+	}
+	if events, _ := g.venueEvents(ctx); len(events) > 0 {
+		_ = g.insist(ctx, d, func(tx *journal.Tx, at time.Time) { g.recordVenue(tx, at, d, events) })
+	}
+	return nil
 }
 
 // insist records what has happened already, so it tries again while the journal's lock is not to be had. What is not

@@ -19,6 +19,7 @@ const (
 	MaxOriginText = maxOriginText
 	LookBack      = lookBack
 	MaxPages      = maxPages
+	MaxTaken      = maxTaken
 )
 
 // StateBytes returns the gate's state in its canonical form.

@@ -12,10 +12,14 @@ import (
 	"sallyport/trade"
 )
 
-// maxPages bounds how much of a venue's past one call takes in.
+// How much of a venue's past one call takes in. So many events fit into one append to the journal.
 //
 //limit:gate-venue-pages One call takes in at most 1000 pages of a venue's events; the rest waits for the next.
-const maxPages = 1000
+//limit:gate-venue-events One call takes in at most 20,000 of a venue's events; the rest waits for the next.
+const (
+	maxPages = 1000
+	maxTaken = 20_000
+)
 
 // venueEvents asks the broker for everything after the last event that the ledger has.
 func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
@@ -35,6 +39,7 @@ func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
 		if err != nil {
 			return all, fmt.Errorf("the broker's events cannot be read: %w", err)
 		}
+		page = page[:min(len(page), maxTaken-len(all))]
 		if len(page) == 0 {
 			break
 		}

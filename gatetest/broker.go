@@ -15,10 +15,11 @@ import (
 
 // Broker is a venue in memory that does what the test says. Each new order is answered by the next Answer of its script,
 // then by Default. It keeps the contract of gate.Broker in all else: permits are used, ids are idempotent, events are
-// numbered. It is safe for concurrent use.
+// numbered, and receipts tell of them. It is safe for concurrent use.
 type Broker struct {
 	Now     func() time.Time // nil means the system's clock
 	Default Answer           // nil means Fill
+	Silent  bool             // receipts tell of no events
 
 	mu       sync.Mutex
 	script   []Answer
@@ -122,8 +123,8 @@ func (b *Broker) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error
 	}
 	b.mu.Lock()
 	if r, known := b.known(c); known {
-		b.mu.Unlock()
-		return r, nil
+		defer b.mu.Unlock()
+		return b.tell(r, len(b.events)), nil
 	}
 	answer := b.Default
 	if answer == nil {
@@ -134,6 +135,14 @@ func (b *Broker) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error
 	}
 	b.mu.Unlock()
 	return answer(ctx, b, c)
+}
+
+// tell puts into a receipt what has happened since there were so many events.
+func (b *Broker) tell(r gate.Receipt, before int) gate.Receipt {
+	if !b.Silent {
+		r.Events, r.NextEvent = slices.Clone(b.events[before:]), uint64(len(b.events)+1)
+	}
+	return r
 }
 
 // known returns the first receipt of an id that the venue has seen.
@@ -159,6 +168,11 @@ func (b *Broker) known(c gate.Cleared) (gate.Receipt, bool) {
 func (b *Broker) Accept(c gate.Cleared, fill bool) gate.Receipt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	before := len(b.events)
+	return b.tell(b.accept(c, fill), before)
+}
+
+func (b *Broker) accept(c gate.Cleared, fill bool) gate.Receipt {
 	if r, known := b.known(c); known {
 		return r
 	}
@@ -181,10 +195,11 @@ func (b *Broker) Accept(c gate.Cleared, fill bool) gate.Receipt {
 func (b *Broker) Refuse(c gate.Cleared, code, message string) gate.Receipt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r, known := b.known(c); known {
-		return r
+	r, known := b.known(c)
+	if !known {
+		r = b.refuse(c.ID, refusal{digest: c.Order.Digest()}, code, message)
 	}
-	return b.refuse(c.ID, refusal{digest: c.Order.Digest()}, code, message)
+	return b.tell(r, len(b.events))
 }
 
 func (b *Broker) refuse(id trade.BrokerOrderID, r refusal, code, message string) gate.Receipt {
@@ -238,16 +253,21 @@ func (b *Broker) Cancel(_ context.Context, p gate.Permit) (gate.Receipt, error) 
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o, ok := b.orders[c.ID]
+	before := len(b.events)
+	return b.tell(b.cancel(c.ID), before), nil
+}
+
+func (b *Broker) cancel(id trade.BrokerOrderID) gate.Receipt {
+	o, ok := b.orders[id]
 	switch {
 	case !ok:
-		return gate.Receipt{Outcome: trade.Rejected, Code: "ORDER_NOT_FOUND"}, nil
+		return gate.Receipt{Outcome: trade.Rejected, Code: "ORDER_NOT_FOUND"}
 	case o.working:
 		b.end(o, gate.VenueCancelled, trade.Decimal{})
-	case b.filled(c.ID):
-		return gate.Receipt{Outcome: trade.Rejected, OrderID: o.receipt.OrderID, Code: "ORDER_FILLED"}, nil
+	case b.filled(id):
+		return gate.Receipt{Outcome: trade.Rejected, OrderID: o.receipt.OrderID, Code: "ORDER_FILLED"}
 	}
-	return gate.Receipt{Outcome: trade.Accepted, OrderID: o.receipt.OrderID}, nil
+	return gate.Receipt{Outcome: trade.Accepted, OrderID: o.receipt.OrderID}
 }
 
 func (b *Broker) filled(id trade.BrokerOrderID) bool {

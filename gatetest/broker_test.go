@@ -33,6 +33,14 @@ func memoryFixture(t *testing.T) Fixture {
 
 func TestBrokerInMemoryKeepsTheContract(t *testing.T) { TestBroker(t, memoryFixture) }
 
+func TestBrokerThatTellsOfNoEventsKeepsTheContract(t *testing.T) {
+	TestBroker(t, func(t *testing.T) Fixture {
+		fx := memoryFixture(t)
+		fx.Broker.(*Broker).Silent = true
+		return fx
+	})
+}
+
 func TestScriptedAnswersLeadToTheStatesTheyMean(t *testing.T) {
 	for _, c := range []struct {
 		name   string

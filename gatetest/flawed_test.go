@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,13 @@ var flaws = map[string]string{
 	"cancels what is filled":          "CancelOfAFilledOrderIsRejected",
 	"numbers each page from one":      "EventsAreNumberedWithoutGaps",
 	"skips a number":                  "EventsAreNumberedWithoutGaps",
+	"tells of a later number":         "ReceiptsTellOfTheEventsThatTheyCaused",
+	"tells of another id":             "ReceiptsTellOfTheEventsThatTheyCaused",
+	"tells of more than happened":     "ReceiptsTellOfTheEventsThatTheyCaused",
+	"tells the same again":            "ReceiptsTellOfTheEventsThatTheyCaused",
+	"promises an event":               "ReceiptsTellOfTheEventsThatTheyCaused",
+	"says that nothing happened":      "ReceiptsTellOfTheEventsThatTheyCaused",
+	"tells of others' events too":     "ReceiptsTellEachEventOnceForManyAtATime",
 	"shows yesterday's holdings":      "HoldingsAreTheSumOfTheFills",
 	"forgets orders when it restarts": "ReopenedVenueKnowsEverything",
 }
@@ -84,7 +92,33 @@ func (f *flawed) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error
 			f.mu.Unlock()
 		}
 	}
-	return r, err
+	return f.misreport(r), err
+}
+
+// misreport changes what a receipt tells of events.
+func (f *flawed) misreport(r gate.Receipt) gate.Receipt {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch n := len(r.Events); {
+	case f.is("tells the same again"):
+		r.Events = slices.Clone(f.events)
+	case f.is("tells of others' events too"):
+		r.Events = slices.Clone(f.events[max(0, len(f.events)-2):])
+	case f.is("promises an event"):
+		r.NextEvent++
+	case n == 0:
+	case f.is("tells of a later number"):
+		r.Events[n-1].Number++
+	case f.is("tells of another id"):
+		r.Events[n-1].ID = "sp-another"
+	case f.is("tells of more than happened"):
+		more := r.Events[n-1]
+		more.Number++
+		r.Events, r.NextEvent = append(r.Events, more), r.NextEvent+1
+	case f.is("says that nothing happened"):
+		r.Events = nil
+	}
+	return r
 }
 
 func (f *flawed) Cancel(ctx context.Context, p gate.Permit) (gate.Receipt, error) {

@@ -49,6 +49,8 @@ func TestBroker(t *testing.T, open func(t *testing.T) Fixture) {
 		{"CancelEndsAWorkingOrder", cancelWorking},
 		{"CancelOfAFilledOrderIsRejected", cancelFilled},
 		{"EventsAreNumberedWithoutGaps", eventsNumbered},
+		{"ReceiptsTellOfTheEventsThatTheyCaused", receiptsTell},
+		{"ReceiptsTellEachEventOnceForManyAtATime", receiptsTellOnce},
 		{"HoldingsAreTheSumOfTheFills", holdings},
 		{"ReopenedVenueKnowsEverything", reopened},
 	} {
@@ -86,7 +88,7 @@ func (p *tap) Submit(ctx context.Context, permit gate.Permit) (gate.Receipt, err
 	if p.submit != nil {
 		return p.submit(ctx, permit)
 	}
-	return p.Broker.Submit(ctx, permit)
+	return p.heard(p.Broker.Submit(ctx, permit))
 }
 
 // Cancel implements gate.Broker.
@@ -94,7 +96,15 @@ func (p *tap) Cancel(ctx context.Context, permit gate.Permit) (gate.Receipt, err
 	if p.cancel != nil {
 		return p.cancel(ctx, permit)
 	}
-	return p.Broker.Cancel(ctx, permit)
+	return p.heard(p.Broker.Cancel(ctx, permit))
+}
+
+// heard is a receipt as it reaches the gate.
+func (p *tap) heard(r gate.Receipt, err error) (gate.Receipt, error) {
+	if p.deaf {
+		r.Events, r.NextEvent = nil, 0
+	}
+	return r, err
 }
 
 // Events implements gate.Broker.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,9 @@ func TestTradeUntilKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, e := range r.Events {
+			fmt.Printf("told %d %s\n", e.Number, e.ID)
+		}
 		fmt.Printf("answer %d %s\n", i, line(r))
 	}
 	fmt.Println("answer done")
@@ -56,8 +61,9 @@ func TestTradeUntilKilled(t *testing.T) {
 
 // trader is such a process.
 type trader struct {
-	cmd *exec.Cmd
-	out *bufio.Scanner
+	cmd  *exec.Cmd
+	out  *bufio.Scanner
+	told []string // what its receipts told of events: number and id
 }
 
 func startTrader(t *testing.T, dir string) *trader {
@@ -77,12 +83,15 @@ func startTrader(t *testing.T, dir string) *trader {
 		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait() // its error is that we killed it
 	})
-	return &trader{cmd, bufio.NewScanner(out)}
+	return &trader{cmd: cmd, out: bufio.NewScanner(out)}
 }
 
 // next returns the next answer; false at the end.
 func (tr *trader) next() (string, bool) {
 	for tr.out.Scan() {
+		if told, ok := strings.CutPrefix(tr.out.Text(), "told "); ok {
+			tr.told = append(tr.told, told)
+		}
 		if answer, ok := strings.CutPrefix(tr.out.Text(), "answer "); ok {
 			return answer, answer != "done"
 		}
@@ -96,6 +105,7 @@ func TestKilledProcessLeavesWholeOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]string{} // the first answer by number, over all processes
+	var told []string
 	for round, n := range []int{1, 2, 3, 5, 8, 13} {
 		tr := startTrader(t, dir)
 		for range n + 10*round { // earlier orders are answered from the ledger
@@ -116,6 +126,8 @@ func TestKilledProcessLeavesWholeOrders(t *testing.T) {
 			t.Fatalf("after kill %d: %v", round, err)
 		}
 		audit(t, b)
+		told = append(told, tr.told...)
+		wantTold(t, b, told)
 		for number, first := range known {
 			r, err := b.Lookup(context.Background(), trade.BrokerOrderID("sp-"+number), time.Now().Add(time.Hour))
 			if err != nil || line(r) != first {
@@ -128,6 +140,25 @@ func TestKilledProcessLeavesWholeOrders(t *testing.T) {
 	}
 	if len(known) < 50 {
 		t.Fatalf("only %d answers were seen", len(known))
+	}
+}
+
+// wantTold checks that every event of which a receipt told is there under the number that it was told with, and that no
+// two receipts told of the same one.
+func wantTold(t *testing.T, b *Broker, told []string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, one := range told {
+		number, id, _ := strings.Cut(one, " ")
+		n, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || n == 0 || seen[number] {
+			t.Fatalf("told of %q, %v, seen before: %v", one, err, seen[number])
+		}
+		seen[number] = true
+		page, err := b.Events(context.Background(), n-1)
+		if err != nil || len(page) == 0 || page[0].Number != n || string(page[0].ID) != id {
+			t.Fatalf("told of %q, and the venue has %+v, %v", one, page, err)
+		}
 	}
 }
 
@@ -163,5 +194,15 @@ func TestProcessesThatSendTheSameIDsGetTheSameAnswers(t *testing.T) {
 	defer b.Close()
 	if len(known) != 60 {
 		t.Errorf("%d numbers were answered", len(known))
+	}
+	for _, tr := range traders {
+		for _, ok := tr.next(); ok; _, ok = tr.next() {
+		}
+	}
+	audit(t, b)
+	told := slices.Concat(traders[0].told, traders[1].told, traders[2].told)
+	wantTold(t, b, told)
+	if last, err := b.Events(context.Background(), uint64(len(told))); err != nil || len(last) != 0 || len(told) == 0 {
+		t.Errorf("receipts told of %d events, and %d more happened, %v", len(told), len(last), err)
 	}
 }

@@ -17,17 +17,25 @@ import (
 
 // desk is the venue at work inside one transaction, at one time: what it changes in the account is written by flush.
 type desk struct {
-	tx   *store.Tx
-	now  time.Time
-	acct account
-	read account // as it was
+	tx     *store.Tx
+	now    time.Time
+	acct   account
+	read   account           // as it was
+	due    string            // when the next working order expires; empty if there is none
+	last   uint64            // the newest event's number
+	events []gate.VenueEvent // of this transaction
 }
 
-// sit begins the work of one transaction. The clock is read here, once the lock is held.
-func (b *Broker) sit(tx *store.Tx) (*desk, error) {
+// sit begins the work of one transaction with the account and the position in one symbol; the zero symbol has none.
+// The clock is read here, once the lock is held.
+func (b *Broker) sit(tx *store.Tx, s trade.Symbol) (*desk, error) {
 	d := &desk{tx: tx, now: b.now().UTC().Truncate(time.Microsecond)}
-	var cash, reserved string
-	err := tx.QueryRow(`SELECT cash, reserved, working FROM paper_account`).Scan(&cash, &reserved, &d.acct.working)
+	var cash, reserved, quantity, selling string
+	var p position
+	err := tx.QueryRow(`SELECT cash, reserved, a.working, coalesce((SELECT min(expires_at) FROM paper_ledger WHERE status = 'working'), ''),
+		coalesce((SELECT max(number) FROM paper_events), 0), coalesce(quantity, '0'), coalesce(selling, '0'), coalesce(p.working, 0)
+		FROM paper_account a LEFT JOIN paper_positions p ON p.symbol = ?`, s.String()).
+		Scan(&cash, &reserved, &d.acct.working, &d.due, &d.last, &quantity, &selling, &p.working)
 	if err != nil {
 		return nil, fmt.Errorf("the account cannot be read: %w", err)
 	}
@@ -40,7 +48,10 @@ func (b *Broker) sit(tx *store.Tx) (*desk, error) {
 	d.acct.positions = map[trade.Symbol]position{}
 	d.read = d.acct
 	d.read.positions = map[trade.Symbol]position{}
-	return d, nil
+	if s == (trade.Symbol{}) {
+		return d, nil
+	}
+	return d, d.place(s, p, quantity, selling)
 }
 
 // decimal reads one that the venue itself stored.
@@ -68,6 +79,11 @@ func (d *desk) look(s trade.Symbol) error {
 	if err != nil {
 		return err
 	}
+	return d.place(s, p, quantity, selling)
+}
+
+// place puts a position as stored into the account.
+func (d *desk) place(s trade.Symbol, p position, quantity, selling string) (err error) {
 	if p.quantity, err = decimal("position", quantity); err != nil {
 		return err
 	}
@@ -109,16 +125,15 @@ func bySymbol(a, b trade.Symbol) int { return strings.Compare(a.String(), b.Stri
 
 // sweep expires what is due, then fills what the quotes reach, oldest order first within a symbol.
 func (d *desk) sweep(book *market.Book) error {
-	if d.acct.working == 0 {
-		return nil
-	}
-	due, err := d.orders(`status = 'working' AND expires_at <= ? ORDER BY expires_at, id`, stamp(d.now))
-	if err != nil {
-		return err
-	}
-	for _, o := range due {
-		if err := d.expire(o); err != nil {
+	if now := stamp(d.now); d.due != "" && d.due <= now {
+		due, err := d.orders(`status = 'working' AND expires_at <= ? ORDER BY expires_at, id`, now)
+		if err != nil {
 			return err
+		}
+		for _, o := range due {
+			if err := d.expire(o); err != nil {
+				return err
+			}
 		}
 	}
 	if book.Len() == 0 || d.acct.working == 0 {
@@ -181,22 +196,26 @@ func (d *desk) symbols() (all []trade.Symbol, err error) {
 // resting is a working order as stored.
 type resting struct {
 	order
-	expires string
+	id      trade.BrokerOrderID
+	expires time.Time
 }
 
 func (d *desk) orders(where string, args ...any) (all []resting, err error) {
-	rows, err := d.tx.Query(`SELECT id, symbol, side, quantity, limit_price, expires_at FROM paper_ledger WHERE `+where, args...)
+	rows, err := d.tx.Query(`SELECT id, client_order_id, symbol, side, quantity, limit_price, expires_at FROM paper_ledger WHERE `+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var o resting
-		var symbol, side, quantity, limit string
-		if err := rows.Scan(&o.number, &symbol, &side, &quantity, &limit, &o.expires); err != nil {
+		var symbol, side, quantity, limit, expires string
+		if err := rows.Scan(&o.number, &o.id, &symbol, &side, &quantity, &limit, &expires); err != nil {
 			return nil, err
 		}
 		if o.order, err = readOrder(o.number, symbol, side, quantity, limit); err != nil {
+			return nil, err
+		}
+		if o.expires, err = time.Parse(time.RFC3339, expires); err != nil {
 			return nil, err
 		}
 		all = append(all, o)
@@ -222,7 +241,7 @@ func (d *desk) fill(o resting, price trade.Decimal) error {
 		return err
 	}
 	d.acct.fill(o.order, price)
-	return d.end(o, gate.VenueFill, "filled", price.String(), stamp(d.now))
+	return d.end(o, gate.VenueFill, price, d.now)
 }
 
 func (d *desk) cancel(o resting) error {
@@ -230,7 +249,7 @@ func (d *desk) cancel(o resting) error {
 		return err
 	}
 	d.acct.release(o.order)
-	return d.end(o, gate.VenueCancelled, "cancelled", nil, stamp(d.now))
+	return d.end(o, gate.VenueCancelled, trade.Decimal{}, d.now)
 }
 
 // expire ends an order at the time at which it ended by the rules, even if that is seen only now.
@@ -239,21 +258,39 @@ func (d *desk) expire(o resting) error {
 		return err
 	}
 	d.acct.release(o.order)
-	return d.end(o, gate.VenueExpired, "expired", nil, o.expires)
+	return d.end(o, gate.VenueExpired, trade.Decimal{}, o.expires)
 }
 
-// end closes an order's row and writes its event. price is nil for what is no fill.
-func (d *desk) end(o resting, kind gate.VenueEventKind, status string, price any, at string) error {
-	filled := "0"
+// end closes a working order's row and tells of it. price is zero for what is no fill.
+func (d *desk) end(o resting, kind gate.VenueEventKind, price trade.Decimal, at time.Time) error {
+	filled, paid := "0", any(nil)
 	if kind == gate.VenueFill {
-		filled = o.quantity.String()
+		filled, paid = o.quantity.String(), price.String()
 	}
 	_, err := d.tx.Exec(`UPDATE paper_ledger SET status = ?2, filled_quantity = ?3, filled_price = ?4, closed_at = ?5
-		WHERE id = ?1 AND status = 'working'`, o.number, status, filled, price, at)
+		WHERE id = ?1 AND status = 'working'`, o.number, string(statusOf(kind)), filled, paid, stamp(at))
 	if err != nil {
 		return err
 	}
-	_, err = d.tx.Exec(`INSERT INTO paper_events (kind, order_id, quantity, price, at) VALUES (?, ?, ?, ?, ?)`,
-		kind.String(), o.number, o.quantity.String(), price, at)
+	return d.tell(o, kind, price, at)
+}
+
+func statusOf(k gate.VenueEventKind) Status {
+	return [...]Status{gate.NoVenueEvent: "", gate.VenueFill: Filled, gate.VenueCancelled: Cancelled, gate.VenueExpired: Expired}[k]
+}
+
+// tell stores the event of an order's end under the next number. The number is the transaction's own, so it is given
+// once and in the order of the commits, and given again only after a rollback, when nobody was told of it.
+func (d *desk) tell(o resting, kind gate.VenueEventKind, price trade.Decimal, at time.Time) error {
+	paid := any(nil)
+	if kind == gate.VenueFill {
+		paid = price.String()
+	}
+	d.last++
+	_, err := d.tx.Exec(`INSERT INTO paper_events (number, kind, order_id, quantity, price, at) VALUES (?, ?, ?, ?, ?, ?)`,
+		int64(d.last), kind.String(), o.number, o.quantity.String(), paid, stamp(at))
+	d.events = append(d.events, gate.VenueEvent{
+		Number: d.last, Kind: kind, ID: o.id, Symbol: o.symbol, Side: o.side, Quantity: o.quantity, Price: price, At: at,
+	})
 	return err
 }

@@ -109,7 +109,7 @@ func (b *Broker) Match(ctx context.Context) error {
 		return wrap(err)
 	}
 	return wrap(store.Immediate(ctx, b.db, func(tx *store.Tx) error {
-		d, err := b.sit(tx)
+		d, err := b.sit(tx, trade.Symbol{})
 		if err != nil {
 			return err
 		}

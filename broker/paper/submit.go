@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"sallyport/gate"
 	"sallyport/market"
@@ -55,7 +56,7 @@ func (b *Broker) once(ctx context.Context, c gate.Cleared, act func(*desk) (gate
 	var r gate.Receipt
 	ready := false
 	err := store.Immediate(ctx, b.db, func(tx *store.Tx) error {
-		d, err := b.sit(tx)
+		d, err := b.sit(tx, c.Order.Symbol())
 		if err != nil {
 			return err
 		}
@@ -72,6 +73,7 @@ func (b *Broker) once(ctx context.Context, c gate.Cleared, act func(*desk) (gate
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		r.Events, r.NextEvent = d.events, d.last+1
 		ready = true
 		return nil
 	})
@@ -124,36 +126,41 @@ func (d *desk) take(c gate.Cleared, b *Broker, book *market.Book, noQuotes error
 	q, quoted := book.Quote(o.symbol)
 	price, filled := match(o, q)
 	if !quoted || !filled {
-		return d.enter(c, o, row{status: "working", filled: "0", message: "working until " + expires.Format("2006-01-02T15:04:05Z"), expires: stamp(expires)})
+		return d.enter(c, o, row{status: Working, filled: "0", message: "working until " + expires.Format("2006-01-02T15:04:05Z"), expires: expires})
 	}
 	d.acct.fill(o, price)
 	return d.enter(c, o, row{
-		status: "filled", filled: o.quantity.String(), price: price.String(), closed: stamp(d.now),
-		message: fmt.Sprintf("filled %v %v at %s", o.quantity, o.symbol, price.Money()), expires: stamp(expires),
+		status: Filled, filled: o.quantity.String(), price: price, expires: expires,
+		message: fmt.Sprintf("filled %v %v at %s", o.quantity, o.symbol, price.Money()),
 	})
 }
 
-// row is the part of a new row of the ledger that is not the order. price and closed are nil for a working order.
+// row is the part of a new row of the ledger that is not the order. The price is zero unless it is filled.
 type row struct {
-	status, filled, message, expires string
-	price, closed                    any
+	status          Status
+	filled, message string
+	price           trade.Decimal
+	expires         time.Time
 }
 
 // enter stores a new order, and its fill where it has one.
 func (d *desk) enter(c gate.Cleared, o order, r row) (gate.Receipt, error) {
+	var paid, closed any
+	if r.status == Filled {
+		paid, closed = r.price.String(), stamp(d.now)
+	}
 	res, err := d.tx.Exec(`INSERT INTO paper_ledger (client_order_id, digest, symbol, side, quantity, limit_price, price_key,
 		status, filled_quantity, filled_price, message, accepted_at, expires_at, closed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(c.ID), c.Order.Digest().String(), o.symbol.String(), o.side.String(), o.quantity.String(), o.limit.String(), priceKey(o.limit),
-		r.status, r.filled, r.price, r.message, stamp(d.now), r.expires, r.closed)
+		string(r.status), r.filled, paid, r.message, stamp(d.now), stamp(r.expires), closed)
 	if err != nil {
 		return gate.Receipt{}, err
 	}
 	if o.number, err = res.LastInsertId(); err != nil {
 		return gate.Receipt{}, err
 	}
-	if r.price != nil {
-		_, err = d.tx.Exec(`INSERT INTO paper_events (kind, order_id, quantity, price, at) VALUES ('fill', ?, ?, ?, ?)`,
-			o.number, r.filled, r.price, r.closed)
+	if r.status == Filled {
+		err = d.tell(resting{order: o, id: c.ID}, gate.VenueFill, r.price, d.now)
 	}
 	return gate.Receipt{Outcome: trade.Accepted, OrderID: orderID(o.number), Message: r.message}, err
 }

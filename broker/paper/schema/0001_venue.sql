@@ -1,4 +1,5 @@
--- Decimals are exact text in plain notation; times are text in UTC with microseconds, so that they sort.
+-- Rows of the ledger and events are never deleted, so that both are numbered from 1 without a gap, whatever is rolled
+-- back. Decimals are exact text in plain notation; times are text in UTC with microseconds, so that they sort.
 
 CREATE TABLE paper_account (
 	id        INTEGER PRIMARY KEY CHECK (id = 1),
@@ -18,7 +19,7 @@ CREATE TABLE paper_positions (
 
 -- One row for each accepted order, for ever.
 CREATE TABLE paper_ledger (
-	id              INTEGER PRIMARY KEY AUTOINCREMENT,
+	id              INTEGER PRIMARY KEY,
 	client_order_id TEXT NOT NULL UNIQUE,
 	digest          TEXT NOT NULL,
 	symbol          TEXT NOT NULL,
@@ -50,7 +51,7 @@ CREATE TABLE paper_rejections (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE paper_events (
-	number   INTEGER PRIMARY KEY AUTOINCREMENT,
+	number   INTEGER PRIMARY KEY,
 	kind     TEXT    NOT NULL CHECK (kind IN ('fill', 'cancelled', 'expired')),
 	order_id INTEGER NOT NULL UNIQUE REFERENCES paper_ledger (id), -- an order ends once, and whole
 	quantity TEXT    NOT NULL,
