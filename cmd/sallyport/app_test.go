@@ -11,6 +11,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
 )
 
 // ran is what a command left behind.
@@ -247,6 +251,56 @@ func TestCheckStopsWhenItsReaderIsGone(t *testing.T) {
 	out.Close()
 	if err := c.Wait(); err == nil {
 		t.Error("it ended as if all were well")
+	}
+}
+
+// TestProgressShowsOnlyOnATerminalAndNotAtOnce plays long work with a clock of its own.
+func TestProgressShowsOnlyOnATerminalAndNotAtOnce(t *testing.T) {
+	at := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
+	var out bytes.Buffer
+	p := &progress{w: &out, what: "records verified", now: func() time.Time { return at }, next: at.Add(time.Second)}
+	p.at(10, 1000)
+	p.end()
+	if out.Len() > 0 {
+		t.Errorf("it showed at once: %q", out.String())
+	}
+	at = at.Add(time.Second)
+	p.at(500, 1000)
+	p.at(501, 1000) // too soon after the last
+	at = at.Add(time.Second)
+	p.at(1234567, 0)
+	p.end()
+	if want := "\r\x1b[Krecords verified: 500 of 1,000 (50%)\r\x1b[Krecords verified: 1,234,567\r\x1b[K"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+	a := &app{stderr: &out, getenv: func(string) string { return "" }, now: time.Now}
+	var none *progress
+	none.at(1, 1)
+	none.end()
+	if q := a.startProgress("x"); q.w != nil {
+		t.Error("a buffer is taken for a terminal")
+	}
+}
+
+// TestExitCodesOfDecisions holds R10's table.
+func TestExitCodesOfDecisions(t *testing.T) {
+	reason := func(c trade.Code) []policy.Reason { return []policy.Reason{{Code: c}} }
+	for _, c := range []struct {
+		d    ledger.Decision
+		want int
+	}{
+		{ledger.Decision{}, exitDenied},
+		{ledger.Decision{Verdict: policy.Deny, Reasons: reason("JOURNAL_UNAVAILABLE")}, exitDenied},
+		{ledger.Decision{Verdict: policy.Deny, Reasons: reason("INTERNAL_ERROR")}, exitInternal},
+		{ledger.Decision{Verdict: policy.Hold}, exitHeld},
+		{ledger.Decision{Verdict: policy.Allow, State: ledger.Allowed}, exitFine},
+		{ledger.Decision{Verdict: policy.Allow, State: ledger.Succeeded}, exitFine},
+		{ledger.Decision{Verdict: policy.Allow, State: ledger.Failed}, exitDenied},
+		{ledger.Decision{Verdict: policy.Allow, State: ledger.OutcomeUnknown}, exitDenied},
+	} {
+		if got := codeOfDecision(c.d); got != c.want {
+			t.Errorf("%v %s: %d, want %d", c.d.Verdict, c.d.State, got, c.want)
+		}
 	}
 }
 

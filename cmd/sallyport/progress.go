@@ -39,7 +39,7 @@ func (p *progress) at(done, total uint64) {
 
 // end clears the line.
 func (p *progress) end() {
-	if p.wrote {
+	if p != nil && p.wrote {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }
