@@ -171,6 +171,14 @@ func (e *examination) files() {
 		}
 		good = false
 	}
+	for _, path := range []string{e.cfg.Policy, e.cfg.Quotes} { // who can write the directory can replace the file
+		dir := filepath.Dir(path)
+		fi, err := os.Stat(dir)
+		if err == nil && dir != e.home && fi.Mode()&os.ModeSticky == 0 && othersCanChange(fi) != "" {
+			e.finding("files", "Move "+showPath(path)+" into a directory of this user's own.", "the directory %s %s", showPath(dir), othersCanChange(fi))
+			good = false
+		}
+	}
 	if good {
 		e.ok("files", "nobody else can change them")
 	}
@@ -299,6 +307,9 @@ func (e *examination) canary(ctx context.Context, g *gate.Gate) {
 	var codes []string
 	for i := range r.Reasons {
 		codes = append(codes, string(r.Reasons[i].Code))
+		if r.Reasons[i].Code == policy.KillSwitchActive {
+			e.finding("kill switch", "'sallyport audit export' has the record of who engaged it, and why.", "it is engaged: every order is denied")
+		}
 	}
 	e.ok("canary", "an order that no policy can allow is denied: %s", strings.Join(codes, ", "))
 }

@@ -207,6 +207,7 @@ func details(d ledger.Decision) [][]string {
 	if len(d.Flags) > 0 {
 		add("flags", strings.Join(d.Flags, ", "))
 	}
+	add("client id", string(d.ClientOrderID))
 	add("agent says", clip(show(d.AgentReason), width-14))
 	add("intent", string(d.Intent))
 	add("state", string(d.State))
