@@ -259,22 +259,42 @@ func (in *inspection) command(e entry) {
 	switch {
 	case !filepath.IsAbs(e.words[0]):
 		in.say(Fail, "%s starts %q, which depends on the directory and PATH of the harness; write %s", e.at, trade.Printable(e.words[0], 64), t.Binary)
-	case filepath.Clean(e.words[0]) != filepath.Clean(t.Binary):
+	case filepath.Clean(e.words[0]) == filepath.Clean(t.Binary):
+	case t.Starts != nil && !t.Starts(e.words[0]):
+		in.say(Fail, "%s starts %s, and no program is there: the hook fails each time; write %s", e.at, trade.Printable(e.words[0], 200), t.Binary)
+	default:
 		in.say(Warn, "%s starts %s, and this is %s", e.at, trade.Printable(e.words[0], 200), t.Binary)
 	}
 	if len(e.words) < 3 || e.words[1] != "hook" || e.words[2] != t.Harness {
 		in.say(Fail, "%s does not run the command hook %s; write %s", e.at, t.Harness, t.commandLine())
 		return
 	}
-	for i, w := range e.words {
-		dir, joined := strings.CutPrefix(w, "--data-dir=")
-		if w == "--data-dir" && i+1 < len(e.words) {
-			dir, joined = e.words[i+1], true
-		}
-		if joined && t.DataDir != "" && filepath.Clean(dir) != filepath.Clean(t.DataDir) {
-			in.say(Warn, "%s uses the data directory %s, and this is %s", e.at, trade.Printable(dir, 200), t.DataDir)
+	dir := dataDirOf(e.words)
+	if dir != "" && filepath.Clean(dir) == t.Default {
+		dir = ""
+	}
+	if dir != t.DataDir && filepath.Clean(dir) != filepath.Clean(t.DataDir) {
+		in.say(Warn, "%s uses %s, and this is %s: another policy, other limits and another record", e.at, dataDirName(dir), dataDirName(t.DataDir))
+	}
+}
+
+// dataDirOf returns the data directory that a command names; empty where it is the default one.
+func dataDirOf(words []string) (dir string) {
+	for i, w := range words {
+		if joined, ok := strings.CutPrefix(w, "--data-dir="); ok {
+			dir = joined
+		} else if w == "--data-dir" && i+1 < len(words) {
+			dir = words[i+1]
 		}
 	}
+	return dir
+}
+
+func dataDirName(dir string) string {
+	if dir == "" {
+		return "the default data directory"
+	}
+	return "the data directory " + trade.Printable(dir, 200)
 }
 
 //limit:hook-harness-wait-most A harness that waits over 30,000 milliseconds for the hook is warned of.

@@ -343,6 +343,52 @@ func TestBinaryOfAnotherNameIsKnownByItsPath(t *testing.T) {
 	}
 }
 
+func TestHookThatStartsNothingIsNotArmed(t *testing.T) {
+	for _, harness := range harnesses() {
+		to := Target{Harness: harness, Binary: "/old/sallyport"}
+		s, err := Print(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to.Binary = "/new/sallyport"
+		for there, want := range map[bool]Severity{true: Warn, false: Fail} {
+			to.Starts = func(path string) bool { return there && path == "/old/sallyport" }
+			if severity, texts := worst(Inspect(to, []byte(s.Text))); severity != want || !strings.Contains(texts, "starts /old/sallyport, and") {
+				t.Errorf("%s, there %v: %s", harness, there, texts)
+			}
+		}
+	}
+}
+
+func TestHookOnAnotherDataDirectoryIsNoticed(t *testing.T) {
+	const text = "another policy, other limits and another record"
+	for _, c := range []struct {
+		printed, looked, byDefault string
+		noticed                    bool
+	}{
+		{"", "", "/home/a/.sallyport", false},
+		{"/d", "/d", "/home/a/.sallyport", false},
+		{"/d/", "/d", "/home/a/.sallyport", false},
+		{"/home/a/.sallyport", "", "/home/a/.sallyport", false},
+		{"/d", "/e", "/home/a/.sallyport", true},
+		{"/d", "", "/home/a/.sallyport", true},
+		{"", "/d", "/home/a/.sallyport", true},
+		{"/d", "", "", true},
+	} {
+		for _, harness := range harnesses() {
+			to := Target{Harness: harness, Binary: "/bin/sallyport", DataDir: c.printed}
+			s, err := Print(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to.DataDir, to.Default = c.looked, c.byDefault
+			if _, texts := worst(Inspect(to, []byte(s.Text))); strings.Contains(texts, text) != c.noticed {
+				t.Errorf("%s, %+v: %s", harness, c, texts)
+			}
+		}
+	}
+}
+
 func TestHermesPluginNeedsNoShellHooks(t *testing.T) {
 	for text, want := range map[string]Severity{
 		"plugins:\n  enabled: [sallyport]\n":                                 OK,

@@ -24,6 +24,10 @@ type Target struct {
 	Binary  string  // the absolute path of sallyport
 	DataDir string  // absolute; empty: the default one
 	Guards  []Guard // the operator's, beside our own order tools
+	Default string  // the path of the default data directory, for Inspect; empty: not known
+	// Starts reports whether a path is a program that can be started. Inspect asks it for a hook that starts another
+	// path than Binary; nil is not asked.
+	Starts func(path string) bool
 }
 
 //limit:hook-harness-wait A harness is told to wait 5 seconds for the hook: more than MaxWait, so that the hook answers first.
@@ -218,6 +222,7 @@ func (t Target) codex() Snippet {
 		Text: b.String(),
 		Notes: []string{
 			`Set default_tools_approval_mode = "prompt" for each guarded MCP server: the PermissionRequest hook then grants, and a hook that crashes, times out or says nothing denies.`,
+			"Codex sends no event after a call that failed or whose answer is an error. The outcome of such an order stays unknown, and reserved, until you settle it with: sallyport audit resolve",
 			"Codex runs a hook only after you have reviewed it: start codex once, type /hooks, and trust these. Until then codex exec skips them without a word.",
 			"--dangerously-bypass-approvals-and-sandbox skips the PermissionRequest hook.",
 		},

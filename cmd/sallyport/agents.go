@@ -205,8 +205,11 @@ func (a *app) target(harness string) (hook.Target, error) {
 			return a.getenv(name)
 		}
 		return ""
-	}); err == nil && byDefault == home {
-		t.DataDir = ""
+	}); err == nil {
+		t.Default = byDefault
+		if byDefault == home {
+			t.DataDir = ""
+		}
 	}
 	return t, nil
 }

@@ -320,6 +320,10 @@ func (e *examination) inspect(harness, settings string) error {
 	if err != nil {
 		return err
 	}
+	target.Starts = func(path string) bool {
+		fi, err := os.Stat(path)
+		return err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o111 != 0
+	}
 	name := harness + " hook"
 	raw, err := os.ReadFile(settings)
 	if err != nil {
