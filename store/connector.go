@@ -57,6 +57,11 @@ type settings struct {
 // newConnector prepares the connections to cfg.Path. A fresh file is still to be switched to a write-ahead log; an
 // existing one keeps its mode until it has proved to be ours.
 func newConnector(cfg Config, fresh bool) (*connector, error) {
+	// A commit waits for its data and the file's length, and not for the time of the write as well. Where there is no
+	// such call, fullfsync below counts.
+	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
+		return nil, fmt.Errorf("store: %w", err)
+	}
 	q := url.Values{}
 	q.Set("mode", "rw") // never create: a missing database is an error
 	q.Set("_txlock", "immediate")
