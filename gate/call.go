@@ -61,7 +61,7 @@ type WorkingOrder struct {
 	State    string        // permitted, in flight, unknown, working
 	Filled   trade.Decimal // shares
 	At       time.Time
-	NotAfter time.Time // when a missing outcome becomes unknown
+	Deadline time.Time // when a missing outcome becomes unknown
 }
 
 // Position is what the ledger knows of one symbol in one account.

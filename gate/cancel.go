@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,9 @@ type CancelResult struct {
 	Message string
 }
 
+// ErrNoOpenOrder says that an intent has no order of ours that is open at the broker: it was never sent, or it has ended.
+var ErrNoOpenOrder = errors.New("there is no order that is open at the broker")
+
 // Cancel asks the broker to cancel an order of ours. It needs a permit like every other request, and is on record
 // before it leaves. No limit and no kill switch stops it.
 func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelResult, error) {
@@ -31,7 +35,7 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 	err := g.journal.Update(ctx, func(tx *journal.Tx) error {
 		open := g.follow.state.Open(id)
 		if open == nil || open.Order.Account() != g.cfg.Account || open.Phase == ledger.Permitted {
-			return fmt.Errorf("intent %s has no order that is open at the broker", trade.Printable(string(id), 64))
+			return fmt.Errorf("intent %s: %w", trade.Printable(string(id), 64), ErrNoOpenOrder)
 		}
 		at, _ := g.moment(tx)
 		cleared = Cleared{Order: open.Order, ID: id.BrokerOrderID(), NotAfter: at.Add(g.cfg.SendWithin)}

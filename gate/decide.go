@@ -16,10 +16,12 @@ import (
 // Limits of a judgement.
 //
 //limit:gate-origin-text A tool name, session, harness or tool-call id of over 256 bytes denies the call: ORIGIN_TOO_LONG.
+//limit:gate-open At most 10,000 intents may be open at a time, permitted, in flight, unknown or working; one more buy is UNSETTLED_EXCEEDS_LIMIT.
 //limit:gate-clock-behind A clock more than 5 seconds behind the newest record denies every order: CLOCK_BEHIND.
 const (
 	maxOriginText  = 256
 	maxClockBehind = 5 * time.Second
+	maxOpen        = 10_000
 )
 
 // judgement is one call on its way through the gate. It is filled in under the journal's lock.
@@ -235,7 +237,7 @@ func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without tr
 	r := ledger.Ruling{PolicySHA256: j.policy.SHA256}
 	r.Reasons = append(r.Reasons, faultReasons(j.call.Faults)...)
 	r.Reasons = append(r.Reasons, own...)
-	r.Reasons = append(r.Reasons, j.systemReasons(st, behind)...)
+	r.Reasons = append(r.Reasons, j.systemReasons(st, behind, without)...)
 	if j.policy.Reason != nil {
 		r.Reasons = append(r.Reasons, *j.policy.Reason)
 	}
@@ -256,7 +258,7 @@ func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without tr
 // systemReasons are the gate's own: what no policy can lift.
 //
 //limit:gate-account An order is sent only to the account that the gate's broker has: ACCOUNT_UNKNOWN.
-func (j *judgement) systemReasons(st *ledger.State, behind time.Duration) []policy.Reason {
+func (j *judgement) systemReasons(st *ledger.State, behind time.Duration, without trade.IntentID) []policy.Reason {
 	var rs []policy.Reason
 	if len(j.call.Faults) == 0 && j.call.Order.IsZero() {
 		rs = append(rs, policy.Reason{Code: policy.InternalError, Message: "the call holds neither an order nor faults"})
@@ -274,6 +276,12 @@ func (j *judgement) systemReasons(st *ledger.State, behind time.Duration) []poli
 		rs = append(rs, policy.Reason{
 			Code:    policy.KillSwitchActive,
 			Message: fmt.Sprintf("the kill switch is engaged by %s: %s", trade.Printable(by, 64), trade.Printable(why, 200)),
+		})
+	}
+	if n := st.OpenCount(); n >= maxOpen && without == "" && j.call.Order.Side() == trade.Buy { // no way out is blocked
+		rs = append(rs, policy.Reason{
+			Code: policy.UnsettledExceedsLimit, Limit: fmt.Sprint(maxOpen), Observed: fmt.Sprint(n),
+			Message: fmt.Sprintf("%d intents have no end yet, at most %d may; settle or cancel some", n, maxOpen),
 		})
 	}
 	if behind > maxClockBehind {

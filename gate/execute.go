@@ -177,7 +177,9 @@ func (g *Gate) land(ctx context.Context, d *ledger.Decision, f flight, silent bo
 	missing := false
 	err := g.insist(ctx, d, func(tx *journal.Tx, at time.Time) {
 		record(tx, at)
-		missing = !g.recordVenue(tx, at, d, f.events) || g.follow.state.Cursor(g.cfg.Account)+1 < f.next
+		whole := g.recordVenue(tx, at, d, f.events)
+		cursor, _ := g.follow.state.Cursor(g.cfg.Account)
+		missing = !whole || cursor+1 < f.next
 	})
 	if err != nil || !missing {
 		return err

@@ -18,6 +18,7 @@ const (
 	MaxPolicy     = maxPolicy
 	MaxOriginText = maxOriginText
 	LookBack      = lookBack
+	MaxOpen       = maxOpen
 	MaxPages      = maxPages
 	MaxTaken      = maxTaken
 )

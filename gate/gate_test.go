@@ -309,6 +309,29 @@ func TestSellsFitTheLongPositionOnlyOnce(t *testing.T) {
 	}
 }
 
+//attack:gate-open
+func TestTooManyOpenIntentsStopBuysAndNoSells(t *testing.T) {
+	v := &venue{}
+	g := open(t, v)
+	wantDecision(t, g.Execute(ctx, call(t, "buy", "AAPL", "10", "1.00")), policy.Allow, ledger.Succeeded, "")
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for range gate.MaxOpen / 64 {
+				g.Authorize(ctx, call(t, "buy", "MSFT", "1", "1.00"))
+			}
+		})
+	}
+	wg.Wait()
+	for range gate.MaxOpen % 64 {
+		wantDecision(t, g.Authorize(ctx, call(t, "buy", "MSFT", "1", "1.00")), policy.Allow, ledger.Allowed, "")
+	}
+	wantDecision(t, g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00")), policy.Deny, ledger.Blocked, "UNSETTLED_EXCEEDS_LIMIT ")
+	wantDecision(t, g.Execute(ctx, call(t, "sell", "AAPL", "10", "1.00")), policy.Allow, ledger.Succeeded, "")
+	wantDecision(t, g.Execute(ctx, call(t, "buy", "MSFT", "1", "1.00")), policy.Allow, ledger.Succeeded, "") // spends a permission
+	wantDecision(t, g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00")), policy.Allow, ledger.Allowed, "")
+}
+
 //attack:gate-account
 func TestOrderForAnotherAccountIsNotSent(t *testing.T) {
 	v := &venue{}

@@ -251,7 +251,7 @@ func TestVenueWithoutAnEndIsReadInParts(t *testing.T) {
 	if v.asked != gate.MaxPages {
 		t.Fatalf("%d pages were read, want %d", v.asked, gate.MaxPages)
 	}
-	if ps, err := g.Positions(ctx); err != nil || ps[0].Quantity.Cmp(trade.Whole(2*gate.MaxPages)) != 0 {
+	if ps, err := g.Positions(ctx); err != nil || ps[0].Quantity.Cmp(trade.Whole(2*gate.MaxPages-1)) != 0 {
 		t.Fatalf("%+v, %v", ps, err)
 	}
 }
@@ -264,6 +264,30 @@ func TestVenueThatNumbersItsEventsOutOfOrderIsRefused(t *testing.T) {
 	if v.asked > 2 {
 		t.Fatalf("it was asked %d times", v.asked)
 	}
+}
+
+// TestAnotherVenueIsRefused: a venue that was made anew, or is another one, beside a journal that knows an older one.
+//
+//attack:gate-same-venue
+func TestAnotherVenueIsRefused(t *testing.T) {
+	v := &venue{}
+	var cfg gate.Config
+	g := open(t, v, func(c *gate.Config) { cfg = *c })
+	g.Execute(ctx, call(t, "buy", "AAPL", "10", "1.00"))
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := &venue{}
+	elsewhere := open(t, other)
+	elsewhere.Execute(ctx, call(t, "buy", "AAPL", "10", "1.00"))
+	for name, b := range map[string]*venue{"made anew": {}, "another one": other} {
+		cfg.Broker = b
+		if _, err := gate.Open(ctx, cfg); !errors.Is(err, gate.ErrOtherVenue) {
+			t.Errorf("%s: %v, want ErrOtherVenue", name, err)
+		}
+	}
+	cfg.Broker = v
+	reopen(t, cfg)
 }
 
 // TestRecoveryAsksTheBrokerForLostOutcomes: each answer of the broker, after the sender has gone.

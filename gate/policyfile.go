@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +29,7 @@ type policyFile struct {
 
 // view reads the file as it is now. It never fails: a policy that cannot be used is a view with a reason.
 func (p *policyFile) view() PolicyView {
-	raw, err := readOwned(p.path, maxPolicy)
+	raw, err := ReadOwned(p.path, maxPolicy)
 	if err != nil {
 		return PolicyView{Reason: &policy.Reason{
 			Code: policy.PolicyUnreadable, Field: "policy",
@@ -59,11 +60,15 @@ func viewOf(raw []byte) PolicyView {
 	return v
 }
 
-// readOwned opens a file once, checks what was opened, and reads it whole. The check is on the open descriptor, so that
+// ErrNotOwned says that a file is there and is not used, because somebody else could have written it, it is no file, or
+// it is too large.
+var ErrNotOwned = errors.New("the file is refused")
+
+// ReadOwned opens a file once, checks what was opened, and reads it whole. The check is on the open descriptor, so that
 // nothing can be put in its place in between; opening never waits for a writer of a pipe.
 //
 //limit:gate-policy-mode A policy file that is not regular, belongs to another user, or can be written by group or others is not used: POLICY_UNREADABLE.
-func readOwned(path string, most int64) ([]byte, error) {
+func ReadOwned(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -74,10 +79,10 @@ func readOwned(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNotOwned, path)
 	}
 	if err := private(path, info); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrNotOwned, err)
 	}
 	raw := make([]byte, 0, min(info.Size(), most)+1)
 	buf := bytes.NewBuffer(raw)
@@ -85,7 +90,7 @@ func readOwned(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(buf.Len()) > most {
-		return nil, fmt.Errorf("%s is over %d bytes", path, most)
+		return nil, fmt.Errorf("%w: %s is over %d bytes", ErrNotOwned, path, most)
 	}
 	return buf.Bytes(), nil
 }

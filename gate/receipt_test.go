@@ -80,8 +80,8 @@ func TestReceiptThatTellsEverythingSavesAQuestion(t *testing.T) {
 	if v.asked != 0 {
 		t.Fatalf("%d questions about an order that rests", v.asked)
 	}
-	if _, err := g.Cancel(ctx, call(t, "buy", "AAPL", "5", "1.00").Origin, working.Intent); err != nil || v.asked != 1 {
-		t.Fatalf("%d questions, %v; want the one before the cancel", v.asked, err)
+	if _, err := g.Cancel(ctx, call(t, "buy", "AAPL", "5", "1.00").Origin, working.Intent); err != nil || v.asked != 2 {
+		t.Fatalf("%d questions, %v; want the two before the cancel: from the last known event on, and that nothing follows", v.asked, err)
 	}
 	if open, err := g.Orders(ctx); err != nil || len(open) != 0 {
 		t.Fatalf("open %+v, %v", open, err)

@@ -198,6 +198,9 @@ func (p *reporting) look(ctx context.Context) error {
 	return nil
 }
 
+// ErrNotUnknown says that an intent has no unknown outcome that a person could settle.
+var ErrNotUnknown = errors.New("only an unknown outcome can be resolved")
+
 // Resolve settles an unknown outcome by a person's word.
 func (g *Gate) Resolve(ctx context.Context, r Resolution) (ledger.Decision, error) {
 	if r.Outcome == trade.Unknown || r.By == "" || r.Reason == "" {
@@ -211,11 +214,11 @@ func (g *Gate) Resolve(ctx context.Context, r Resolution) (ledger.Decision, erro
 		at, _ := g.moment(tx)
 		open := g.follow.state.Open(r.Intent)
 		if open == nil || open.Phase == ledger.Working {
-			return fmt.Errorf("intent %s is %s; only an unknown outcome can be resolved", r.Intent, d.State)
+			return fmt.Errorf("intent %s is %s: %w", r.Intent, d.State, ErrNotUnknown)
 		}
 		if !open.Unknown && d.State != ledger.OutcomeUnknown {
-			return fmt.Errorf("intent %s is still in flight; its outcome is unknown from %s on", r.Intent,
-				open.Pending.Deadline.Format(ledger.TimeFormat))
+			return fmt.Errorf("intent %s is still in flight, until %s: %w", r.Intent,
+				open.Pending.Deadline.Format(ledger.TimeFormat), ErrNotUnknown)
 		}
 		out := ledger.Concluded{Intent: r.Intent, Outcome: r.Outcome, Source: ledger.FromPerson, Message: r.Reason, By: r.By}
 		g.record(tx, at, open.Order.Account(), out)

@@ -21,16 +21,41 @@ const (
 	maxTaken = 20_000
 )
 
-// venueEvents asks the broker for everything after the last event that the ledger has.
+// ErrOtherVenue says that the venue is not the one that the journal knows: it lacks the last event that was taken in, or
+// has another in its place. Its positions and ours would differ, so nothing is executed.
+var ErrOtherVenue = errors.New("the venue is not the one that the journal knows")
+
+// venueEvents asks the broker for everything after the last event that the ledger has. It asks for that one again, which
+// shows that it is the same venue.
+//
+//limit:gate-same-venue A venue that does not have the last event that the journal knows of it is refused.
 func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
 	var cursor uint64
+	var known trade.IntentID
 	err := g.journal.Read(ctx, func() error {
-		cursor = g.follow.state.Cursor(g.cfg.Account)
+		cursor, known = g.follow.state.Cursor(g.cfg.Account)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	if cursor == 0 {
+		return g.eventsAfter(ctx, 0)
+	}
+	all, err := g.eventsAfter(ctx, cursor-1)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		return nil, fmt.Errorf("%w: it does not have event %d", ErrOtherVenue, cursor)
+	case all[0].Intent != known:
+		return nil, fmt.Errorf("%w: its event %d is about another order", ErrOtherVenue, cursor)
+	}
+	return all[1:], nil
+}
+
+// eventsAfter reads page after page of the venue's events.
+func (g *Gate) eventsAfter(ctx context.Context, cursor uint64) ([]ledger.Happened, error) {
 	var all []ledger.Happened
 	for range maxPages {
 		ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
@@ -68,7 +93,7 @@ func happened(a trade.Account, e VenueEvent) ledger.Happened {
 // if events that come before these are missing; then it records none of what follows the gap.
 func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, events []ledger.Happened) bool {
 	for _, e := range events {
-		cursor := g.follow.state.Cursor(e.Account)
+		cursor, _ := g.follow.state.Cursor(e.Account)
 		if e.Number <= cursor {
 			continue
 		}

@@ -110,7 +110,7 @@ func (g *Gate) Orders(ctx context.Context) ([]WorkingOrder, error) {
 		for _, o := range g.follow.state.Opens() {
 			w := WorkingOrder{
 				Intent: o.Intent, ID: o.Intent.BrokerOrderID(), Order: o.Order, Agent: o.Origin.Agent, State: o.Phase.String(),
-				Filled: o.Filled, At: o.At, NotAfter: o.Pending.Deadline,
+				Filled: o.Filled, At: o.At, Deadline: o.Pending.Deadline,
 			}
 			ended := o.Pending.Instance != "" && !g.lease.alive(o.Pending.Instance)
 			if o.Phase != ledger.Working && (o.Unknown || ended || !g.cfg.Now().Before(o.Pending.Deadline)) {
@@ -148,6 +148,14 @@ func (g *Gate) Holdings(ctx context.Context) (Holdings, error) {
 
 // Head returns the journal's newest record.
 func (g *Gate) Head(ctx context.Context) (journal.Head, error) { return g.journal.Head(ctx) }
+
+// Newest returns the time of the newest record.
+func (g *Gate) Newest(ctx context.Context) (time.Time, error) {
+	for r, err := range g.journal.Backward(ctx) {
+		return r.At, err
+	}
+	return time.Time{}, nil
+}
 
 // Verify walks the whole journal: the chain, the index and the snapshot. contains, if set, is an earlier head that must
 // be part of it. The error is a *journal.Broken where a record is not what was recorded.

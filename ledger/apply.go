@@ -25,7 +25,7 @@ func (s *State) Apply(at time.Time, e Event) {
 	case Happened:
 		s.happened(e)
 	case Asked:
-		if o := s.open[e.Intent]; o != nil {
+		if o := s.Open(e.Intent); o != nil {
 			o.Asked = true
 		}
 	case Flagged, CancelAsked, CancelEnded: // evidence only
@@ -52,7 +52,7 @@ func (s *State) decided(at time.Time, e Decided) {
 
 //limit:ledger-permission-once A permission is spent by its second judgement, by a report or by an unknown outcome, and never again.
 func (s *State) rejudged(e Rejudged) {
-	o := s.open[e.Intent]
+	o := s.Open(e.Intent)
 	if o == nil || o.Phase != Permitted {
 		return
 	}
@@ -66,7 +66,7 @@ func (s *State) rejudged(e Rejudged) {
 
 //limit:ledger-final Accepted and Rejected are final; Unknown keeps the reservation until it is settled.
 func (s *State) concluded(e Concluded) {
-	o := s.open[e.Intent]
+	o := s.Open(e.Intent)
 	if o == nil || o.Phase == Working {
 		return
 	}
@@ -92,8 +92,8 @@ func (s *State) happened(e Happened) {
 	if e.Number <= acc.cursor {
 		return
 	}
-	acc.cursor = e.Number
-	o := s.open[e.Intent]
+	acc.cursor, acc.last = e.Number, e.Intent
+	o := s.Open(e.Intent)
 	if e.What != WasFilled {
 		if o != nil {
 			s.spend(o)

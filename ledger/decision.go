@@ -51,6 +51,7 @@ type Decision struct {
 	FillPrice      trade.Decimal  // of the last fill
 	Ended          string         // cancelled or expired, of what was left unfilled
 	OutcomeBy      Source         // who knew the outcome
+	ResolvedBy     string         // the person who settled it
 
 	// Not shown: what later events and the clock make of it.
 	Account trade.Account
@@ -90,12 +91,16 @@ func (d Decision) appendOptional(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "status", d.Status)
 	dst = wire.AppendOptional(dst, "order_id", d.OrderID)
 	dst = wire.AppendOptional(dst, "message", d.Message)
-	if d.Filled.Sign() > 0 {
+	dst = wire.AppendOptional(dst, "order_status", d.OrderStatus())
+	if d.tracked() {
 		dst = appendDecimal(dst, "filled_quantity", d.Filled)
+	}
+	if d.Filled.Sign() > 0 {
 		dst = append(d.FillPrice.AppendMoney(append(wire.AppendName(dst, "fill_price"), '"')), '"')
 	}
 	dst = wire.AppendOptional(dst, "ended", d.Ended)
 	dst = wire.AppendOptional(dst, "outcome_by", string(d.OutcomeBy))
+	dst = wire.AppendOptional(dst, "resolved_by", d.ResolvedBy)
 	if d.MaxQuantityNow != nil {
 		dst = wire.AppendText(dst, "max_quantity_now", d.MaxQuantityNow.String())
 	}

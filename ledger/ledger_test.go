@@ -279,6 +279,78 @@ func TestFinalOutcomeOfADecisionStays(t *testing.T) {
 	}
 }
 
+func TestOrderStatus(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	send, permission := allowed(1, o, ClearsSend), allowed(1, o, ClearsPermission)
+	denied := allowed(1, o, ClearsNothing)
+	denied.Ruling.Effect = policy.Deny
+	by := func(out trade.Outcome, s Source) Event { return Concluded{Intent: intent(1), Outcome: out, Source: s} }
+	ended := func(what string) Event { return Happened{Account: "paper", Number: 9, What: what, Intent: intent(1)} }
+	for want, tt := range map[string]struct {
+		first Decided
+		then  []Event
+	}{
+		"":                 {denied, nil},
+		"permitted":        {permission, nil},
+		"sending":          {send, nil},
+		"working":          {send, []Event{by(trade.Accepted, FromBroker)}},
+		"partially_filled": {send, []Event{by(trade.Accepted, FromBroker), fill(1, 1, o, "4")}},
+		"filled":           {send, []Event{by(trade.Accepted, FromLookup), fill(1, 1, o, "4"), fill(2, 1, o, "6")}},
+		"cancelled":        {send, []Event{by(trade.Accepted, FromBroker), fill(1, 1, o, "4"), ended(WasCancelled)}},
+		"expired":          {send, []Event{by(trade.Accepted, FromBroker), ended(WasExpired)}},
+		"rejected":         {send, []Event{by(trade.Rejected, FromBroker)}},
+		"unknown":          {send, []Event{by(trade.Unknown, FromGate)}},
+		"accepted":         {permission, []Event{by(trade.Accepted, FromReport)}},
+	} {
+		d := tt.first.Decision(t0)
+		for _, e := range tt.then {
+			d.Apply(e)
+		}
+		if got := d.OrderStatus(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if got := strings.Contains(string(d.AppendJSON(nil)), `"order_status":"`+want+`"`); got != (want != "") {
+			t.Errorf("%q: %s", want, d.AppendJSON(nil))
+		}
+	}
+}
+
+func TestSnapshotWithADamagedLineIsRefused(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	good := string(fold(allowed(1, o, ClearsPermission), allowed(2, o, ClearsSend)).AppendSnapshot(nil))
+	for name, bad := range map[string]string{
+		"no intent": strings.Replace(good, `{"intent":"`, `{"intend":"`, 1), "bad id": strings.Replace(good, string(intent(1)), "x", 1),
+		"bad phase": strings.Replace(good, "permitted", "permuted", 1), "bad digest": strings.Replace(good, o.Digest().String(), "00", 1),
+		"cut off": good[:len(good)-40], "empty line": good + "\n",
+	} {
+		s, err := ReadSnapshot([]byte(bad))
+		if err == nil && !panics(func() { s.Opens() }) {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+func BenchmarkReadSnapshotWithManyOpen(b *testing.B) {
+	o := order(b, "buy", "AAPL", "10", "150.00")
+	s := NewState()
+	for n := range 10_000 {
+		s.Apply(t0, allowed(n+1, o, ClearsPermission))
+	}
+	raw := s.AppendSnapshot(nil)
+	b.SetBytes(int64(len(raw)))
+	for b.Loop() {
+		if _, err := ReadSnapshot(raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 //attack:ledger-event-bytes
 //attack:ledger-nesting
 func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
@@ -341,8 +413,17 @@ func TestEncodingRoundTripsAndStateIsTheFoldByteForByte(t *testing.T) {
 		if c := restored.AppendSnapshot(nil); string(c) != string(a) {
 			t.Fatalf("restored state differs:\n%s\n%s", c, a)
 		}
+		restored, err = ReadSnapshot(a) // as it is before anything is read
+		if err != nil {
+			t.Fatal(err)
+		}
 		if !reflect.DeepEqual(restored.waiting, live.waiting) {
 			t.Fatalf("waiting permissions differ: %v, %v", restored.waiting, live.waiting)
+		}
+		for _, o := range restored.Opens() {
+			if !reflect.DeepEqual(o, live.Open(o.Intent)) {
+				t.Fatalf("restored %+v, was %+v", o, live.Open(o.Intent))
+			}
 		}
 		checkSums(t, live)
 	})

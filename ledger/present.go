@@ -64,7 +64,39 @@ func (d *Decision) conclude(e Concluded) {
 	case trade.Unknown:
 		d.State = OutcomeUnknown
 	}
-	d.OutcomeBy = e.Source
+	d.OutcomeBy, d.ResolvedBy = e.Source, e.By
+}
+
+// tracked reports whether the venue has the order and tells us of its fills.
+func (d Decision) tracked() bool {
+	return d.State == Succeeded && (d.OutcomeBy.Tracked() || d.Filled.Sign() > 0)
+}
+
+// OrderStatus says where the order stands, in the words of the field: permitted, sending, working, partially_filled,
+// filled, cancelled, expired, rejected, unknown, or accepted where a venue has it whose fills nobody tells us. It is
+// empty for what was never to be sent.
+func (d Decision) OrderStatus() string {
+	switch {
+	case d.State == OutcomeUnknown:
+		return "unknown"
+	case d.State == Failed:
+		return "rejected"
+	case d.State == Allowed && d.Clears == ClearsSend:
+		return "sending"
+	case d.State == Allowed && d.Clears == ClearsPermission:
+		return "permitted"
+	case d.State != Succeeded:
+		return ""
+	case !d.tracked():
+		return "accepted"
+	case d.Filled.Cmp(d.Order.Quantity()) >= 0:
+		return "filled"
+	case d.Ended != "":
+		return d.Ended
+	case d.Filled.Sign() > 0:
+		return "partially_filled"
+	}
+	return "working"
 }
 
 // Present returns the decision as it is to be shown at a time: an allowed intent without an outcome is unknown after

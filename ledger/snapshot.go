@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,7 +13,10 @@ import (
 	"sallyport/wire"
 )
 
-// AppendSnapshot appends the state in its one canonical form: equal states have equal bytes.
+// AppendSnapshot appends the state in its one canonical form: equal states have equal bytes. The first line is a JSON
+// object with what every decision needs. Each open intent has a line of its own after it, oldest first, which begins with
+// what is needed to find it: the rest is read only when the intent is, so that the many that may wait for an outcome
+// cost little.
 func (s *State) AppendSnapshot(dst []byte) []byte {
 	dst = append(dst, `{"v":1`...)
 	if s.kill.known {
@@ -28,18 +32,16 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		}
 		dst = s.accounts[name].appendJSON(wire.AppendText(append(dst, '{'), "account", string(name)))
 	}
-	dst = append(wire.AppendName(append(dst, ']'), "open"), '[')
-	for i, o := range s.Opens() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = o.appendJSON(append(dst, '{'))
+	dst = append(dst, ']', '}', '\n')
+	for _, id := range slices.Sorted(maps.Keys(s.open)) {
+		dst = append(s.open[id].appendLine(dst), '\n')
 	}
-	return append(dst, ']', '}')
+	return dst
 }
 
 func (a *account) appendJSON(dst []byte) []byte {
 	dst = strconv.AppendUint(wire.AppendName(dst, "cursor"), a.cursor, 10)
+	dst = wire.AppendOptional(dst, "last", string(a.last))
 	dst = append(wire.AppendName(dst, "holdings"), '[')
 	symbols := slices.SortedFunc(maps.Keys(a.holdings), func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) })
 	for i, sym := range symbols {
@@ -55,13 +57,26 @@ func (a *account) appendJSON(dst []byte) []byte {
 	return append(dst, ']', '}')
 }
 
-func (o *Open) appendJSON(dst []byte) []byte {
-	dst = wire.AppendText(dst, "intent", string(o.Intent))
+// The fixed beginning of an open intent's line.
+const (
+	lineIntent = `{"intent":"`
+	linePhase  = `","phase":"`
+	lineDigest = `","digest":"`
+)
+
+// appendLine appends an open intent. One that was not read since the last snapshot is what it was.
+func (o *Open) appendLine(dst []byte) []byte {
+	if o.line != nil {
+		return append(dst, o.line...)
+	}
+	dst = append(append(dst, lineIntent...), o.Intent...)
+	dst = append(append(dst, linePhase...), o.Phase.String()...)
+	dst = append(append(dst, lineDigest...), o.Order.Digest().String()...)
+	dst = append(dst, '"')
 	dst = o.Order.AppendJSON(wire.AppendName(dst, "order"))
 	dst = appendOrigin(dst, o.Origin)
 	dst = wire.AppendOptional(dst, "client_order_id", string(o.ClientOrderID))
 	dst = wire.AppendOptional(dst, "policy_sha256", o.PolicySHA256)
-	dst = wire.AppendText(dst, "phase", o.Phase.String())
 	if o.Unknown {
 		dst = append(wire.AppendName(dst, "unknown"), "true"...)
 	}
@@ -74,7 +89,8 @@ func (o *Open) appendJSON(dst []byte) []byte {
 
 // ReadSnapshot reads what AppendSnapshot wrote.
 func ReadSnapshot(raw []byte) (*State, error) {
-	v, err := wire.Read(raw, wire.Limits{Bytes: maxSnapshot, Depth: maxNesting})
+	head, lines, _ := bytes.Cut(raw, []byte{'\n'})
+	v, err := wire.Read(head, wire.Limits{Bytes: maxSnapshot, Depth: maxNesting})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: the snapshot is not JSON: %w", err)
 	}
@@ -92,9 +108,10 @@ func ReadSnapshot(raw []byte) (*State, error) {
 	for _, e := range accounts.Elems {
 		top.fail(s.readAccount(object{v: e}))
 	}
-	open, _ := top.member("open", wire.Array, true)
-	for _, e := range open.Elems {
-		top.fail(s.readOpen(object{v: e}))
+	for len(lines) > 0 && top.err == nil {
+		var line []byte
+		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
+		top.fail(s.findOpen(line))
 	}
 	if top.err != nil {
 		return nil, fmt.Errorf("ledger: snapshot: %w", top.err)
@@ -102,9 +119,68 @@ func ReadSnapshot(raw []byte) (*State, error) {
 	return s, nil
 }
 
+// findOpen takes an open intent's line in, read only as far as it is needed to find the intent again.
+func (s *State) findOpen(line []byte) error {
+	id, rest, ok1 := cutField(line, lineIntent, linePhase)
+	word, rest, ok2 := cutField(rest, "", lineDigest)
+	hex, _, ok3 := cutField(rest, "", `"`)
+	intent, ok4 := trade.ParseIntentID(id)
+	digest, ok5 := trade.ParseDigest(hex)
+	o := &Open{Intent: intent, line: line}
+	for p := Permitted; p <= Working; p++ {
+		if p.String() == word {
+			o.Phase = p
+		}
+	}
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || o.Phase == NoPhase {
+		return errors.New("an open intent's line is not one")
+	}
+	s.open[intent] = o
+	if o.Phase == Permitted {
+		s.waiting[digest] = append(s.waiting[digest], intent)
+	}
+	return nil
+}
+
+func cutField(b []byte, before, after string) (field string, rest []byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, []byte(before))
+	f, rest, found := bytes.Cut(b, []byte(after))
+	return string(f), rest, ok && found
+}
+
+// load reads the rest of an open intent. The journal has checked that the snapshot is what this program wrote, so a line
+// that cannot be read is a defect: it ends the call that needs it, and nothing is decided.
+func (o *Open) load() *Open {
+	if o == nil || o.line == nil {
+		return o
+	}
+	if err := o.read(); err != nil {
+		panic(fmt.Sprintf("ledger: snapshot: intent %s: %v", o.Intent, err))
+	}
+	o.line = nil
+	return o
+}
+
+func (o *Open) read() error {
+	v, err := wire.Read(o.line, wire.Limits{Bytes: maxEvent, Depth: maxNesting})
+	if err != nil {
+		return err
+	}
+	x := object{v: v}
+	order, _ := x.v.Member("order")
+	var ok bool
+	if o.Order, ok = trade.ReadOrder(order); !ok {
+		x.fail(errors.New("no order"))
+	}
+	o.Origin, o.Unknown, o.Asked = x.origin(), x.flag("unknown"), x.flag("asked")
+	o.At, o.Pending, o.Filled = x.time("at"), x.pending(), x.decimal("filled")
+	o.ClientOrderID, o.PolicySHA256 = trade.ClientOrderID(x.optional("client_order_id")), x.optional("policy_sha256")
+	return x.err
+}
+
 func (s *State) readAccount(x object) error {
 	acc := s.account(trade.Account(x.text("account")))
-	acc.cursor = x.number("cursor")
+	acc.cursor, acc.last = x.number("cursor"), trade.IntentID(x.optional("last"))
 	list, _ := x.member("holdings", wire.Array, true)
 	for _, e := range list.Elems {
 		y := object{v: e}
@@ -114,33 +190,6 @@ func (s *State) readAccount(x object) error {
 		}
 		acc.holdings[sym] = &holding{y.decimal("position"), y.decimal("pending_buys"), y.decimal("pending_sells")}
 		x.fail(y.err)
-	}
-	return x.err
-}
-
-func (s *State) readOpen(x object) error {
-	v, _ := x.v.Member("order")
-	order, ok := trade.ReadOrder(v)
-	if !ok {
-		x.fail(errors.New("open intent without an order"))
-	}
-	o := &Open{
-		Intent: x.intent(), Order: order, Origin: x.origin(), Unknown: x.flag("unknown"), Asked: x.flag("asked"),
-		At: x.time("at"), Pending: x.pending(), Filled: x.decimal("filled"),
-		ClientOrderID: trade.ClientOrderID(x.optional("client_order_id")), PolicySHA256: x.optional("policy_sha256"),
-	}
-	for p := Permitted; p <= Working; p++ {
-		if p.String() == x.text("phase") {
-			o.Phase = p
-		}
-	}
-	if o.Phase == NoPhase {
-		x.fail(errors.New("open intent without a phase"))
-	}
-	s.open[o.Intent] = o
-	if o.Phase == Permitted {
-		d := o.Order.Digest()
-		s.waiting[d] = append(s.waiting[d], o.Intent) // the snapshot lists them oldest first
 	}
 	return x.err
 }

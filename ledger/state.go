@@ -27,7 +27,8 @@ type kill struct {
 }
 
 type account struct {
-	cursor   uint64 // the venue's last event that was taken in
+	cursor   uint64         // the venue's last event that was taken in
+	last     trade.IntentID // the intent that it was about
 	holdings map[trade.Symbol]*holding
 }
 
@@ -63,6 +64,8 @@ type Open struct {
 	At            time.Time
 	Pending       Pending
 	Filled        trade.Decimal
+
+	line []byte // of the snapshot, while all but Intent and Phase is unread
 }
 
 // Remaining is the part of the order that is reserved.
@@ -96,7 +99,7 @@ func (s *State) Facts(a trade.Account, sym trade.Symbol, without trade.IntentID)
 	if h := acc.holdings[sym]; h != nil {
 		f.Position, f.PendingBuys, f.PendingSells = h.position, h.pendingBuys, h.pendingSells
 	}
-	if o := s.open[without]; o != nil && o.Order.Account() == a && o.Order.Symbol() == sym {
+	if o := s.Open(without); o != nil && o.Order.Account() == a && o.Order.Symbol() == sym {
 		if o.Order.Side() == trade.Buy {
 			f.PendingBuys = f.PendingBuys.Sub(o.Remaining())
 		} else {
@@ -107,24 +110,28 @@ func (s *State) Facts(a trade.Account, sym trade.Symbol, without trade.IntentID)
 }
 
 // Open returns the open intent of that id; nil if there is none.
-func (s *State) Open(id trade.IntentID) *Open { return s.open[id] }
+func (s *State) Open(id trade.IntentID) *Open { return s.open[id].load() }
+
+// OpenCount returns how many intents are open.
+func (s *State) OpenCount() int { return len(s.open) }
 
 // Opens returns every open intent, oldest first.
 func (s *State) Opens() []*Open {
 	all := make([]*Open, 0, len(s.open))
 	for _, o := range s.open {
-		all = append(all, o)
+		all = append(all, o.load())
 	}
 	slices.SortFunc(all, func(a, b *Open) int { return cmp.Compare(a.Intent, b.Intent) })
 	return all
 }
 
-// Cursor returns the number of the venue's last event that was taken in for the account.
-func (s *State) Cursor(a trade.Account) uint64 {
+// Cursor returns the number of the venue's last event that was taken in for the account, and the intent that it was
+// about.
+func (s *State) Cursor(a trade.Account) (number uint64, about trade.IntentID) {
 	if acc := s.accounts[a]; acc != nil {
-		return acc.cursor
+		return acc.cursor, acc.last
 	}
-	return 0
+	return 0, ""
 }
 
 // Held is what the ledger knows of one symbol in one account.
@@ -152,7 +159,7 @@ func (s *State) Holdings() []Held {
 // names no session, harness or tool-call id matches any; two that name one must name the same.
 func (s *State) Unspent(o Origin, order trade.Order, asking bool) *Open {
 	for _, id := range s.waiting[order.Digest()] {
-		p := s.open[id]
+		p := s.Open(id)
 		joined := sameText(string(p.Origin.ToolCallID), string(o.ToolCallID))
 		same := p.Origin.Agent == o.Agent && p.Origin.Tool == o.Tool && sameText(string(p.Origin.Session), string(o.Session)) &&
 			sameText(string(p.Origin.Harness), string(o.Harness))

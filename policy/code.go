@@ -32,6 +32,8 @@ const (
 	CallNotJudged      trade.Code = "CALL_NOT_JUDGED"
 	AccountUnknown     trade.Code = "ACCOUNT_UNKNOWN"
 	GuardsUnreadable   trade.Code = "GUARDS_UNREADABLE"
+
+	UnsettledExceedsLimit trade.Code = "UNSETTLED_EXCEEDS_LIMIT"
 )
 
 // Codes returns the published table of policy codes: those of the rules in the order of the rules, then the others.
@@ -66,5 +68,6 @@ func SystemCodes() []trade.CodeRow {
 		{Code: CallNotJudged, Meaning: "A guarded tool ran, as its post-call report shows, and no hook had asked before.", Repair: "The operator checks that the hook is armed; `sallyport doctor` shows whether it is."},
 		{Code: AccountUnknown, Meaning: "The order is for an account that this gate's broker does not have.", Repair: "Use a tool whose orders are for this account."},
 		{Code: GuardsUnreadable, Meaning: "The list of guarded tools, in sallyport.json, cannot be read; no call passes.", Repair: "The operator repairs sallyport.json; sallyport doctor says where."},
+		{Code: UnsettledExceedsLimit, Meaning: "Too many intents are open: permitted, in flight, unknown or working.", Repair: "The operator settles unknown outcomes (sallyport audit resolve) or cancels working orders; sells still pass."},
 	}
 }
