@@ -35,6 +35,7 @@ func (j *Journal) Update(ctx context.Context, decide func(*Tx) error) error {
 // lead commits for everybody who waits. The order of what it gives back: the follower, the turn between processes, the
 // results, the lead.
 func (j *Journal) lead(r *request) {
+	store.Deepen()
 	if err := j.freshen(r.ctx); err != nil {
 		j.queue.fail(r, err)
 		return

@@ -36,6 +36,7 @@ func (tx *Tx) QueryRow(query string, args ...any) *sql.Row {
 // error, and a panic, which goes on to the caller, rolls everything back. If Busy(err), nothing was changed and the
 // call may be made again; after any other error read before you repeat.
 func Immediate(ctx context.Context, db *DB, fn func(*Tx) error) error {
+	Deepen()
 	deadline := time.Now().Add(db.busy)
 	wait := time.NewTimer(db.busy)
 	defer wait.Stop()
