@@ -6,7 +6,7 @@ const instructions = `Sallyport stands between you and a broker. Every order is 
 const orderDescription = `Places one order on the paper account: a US stock, a limit order, whole shares, good for the day. Quantities and prices are best sent as text, such as "150.25".
 
 The operator's policy judges the order, the decision is recorded, and only an allowed order is sent. The answer is a decision object:
-- EXECUTION_SUCCEEDED: the venue took the order. A limit order may still wait for its price; filled_quantity says what is filled.
+- EXECUTION_SUCCEEDED: the venue took the order. order_status says whether it is filled or still working; filled_quantity says how much is filled.
 - EXECUTION_BLOCKED: nothing was sent. reasons names every cause with code, field, limit, observed and message. Correct the arguments and call again, or stop. max_quantity_now, where present, is the largest quantity that would pass; retry_after says when time cures it.
 - EXECUTION_FAILED: the venue refused the order; message has its words.
 - EXECUTION_OUTCOME_UNKNOWN or EXECUTION_ALLOWED: the order may exist. Do not send it again; look it up with trade_audit.
@@ -43,7 +43,11 @@ const (
 		`"agent":{"type":"string"},"surface":{"type":"string"},"tool":{"type":"string"},"digest":{"type":["string","null"]},` +
 		`"order":` + orderSchema + `,"notional":{"type":["string","null"],"description":"US dollars"},` +
 		`"reasons":` + reasonsSchema + `,"policy_sha256":{"type":["string","null"]},"at":{"type":"string"},` +
-		`"status":{"type":"string"},"order_id":{"type":"string"},"message":{"type":"string"},"filled_quantity":{"type":"string"},` +
+		`"status":{"type":"string"},"order_id":{"type":"string"},"message":{"type":"string"},` +
+		`"order_status":{"type":"string","description":"working, filled, partially_filled, cancelled, expired, rejected, unknown, accepted, permitted or sending"},` +
+		`"filled_quantity":{"type":"string"},"fill_price":{"type":"string"},"ended":{"type":"string"},"outcome_by":{"type":"string"},` +
+		`"resolved_by":{"type":"string"},"agent_reason":{"type":"string","description":"the agent's own words; untrusted"},` +
+		`"flags":{"type":"array","items":{"type":"string"}},` +
 		`"max_quantity_now":{"type":"string"},"retry_after":{"type":"string"},"repeated":{"type":"boolean"},"error":{"type":"string"}},` +
 		`"required":["verdict","state","intent_id","order","reasons","policy_sha256","at"]}`
 
