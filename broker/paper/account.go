@@ -26,10 +26,7 @@ type account struct {
 	positions      map[trade.Symbol]position // those that were looked at
 }
 
-type position struct {
-	quantity, selling trade.Decimal
-	working           int64
-}
+type position struct{ quantity, selling trade.Decimal }
 
 // refuse says why an order cannot be taken: its code, or none.
 func (a *account) refuse(o order) (Code, string) {
@@ -63,7 +60,6 @@ func (a *account) reserve(o order, n int64, move func(trade.Decimal, trade.Decim
 	} else {
 		p.selling = move(p.selling, o.quantity)
 	}
-	p.working += n
 	a.working += n
 	a.positions[o.symbol] = p
 }

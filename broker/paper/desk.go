@@ -21,7 +21,8 @@ type desk struct {
 	now    time.Time
 	acct   account
 	read   account           // as it was
-	due    string            // when the next working order expires; empty if there is none
+	due    string            // no working order expires earlier; empty if none works
+	asked  string            // due as it was
 	last   uint64            // the newest event's number
 	events []gate.VenueEvent // of this transaction
 }
@@ -31,14 +32,13 @@ type desk struct {
 func (b *Broker) sit(tx *store.Tx, s trade.Symbol) (*desk, error) {
 	d := &desk{tx: tx, now: b.now().UTC().Truncate(time.Microsecond)}
 	var cash, reserved, quantity, selling string
-	var p position
-	err := tx.QueryRow(`SELECT cash, reserved, a.working, coalesce((SELECT min(expires_at) FROM paper_ledger WHERE status = 'working'), ''),
-		coalesce((SELECT max(number) FROM paper_events), 0), coalesce(quantity, '0'), coalesce(selling, '0'), coalesce(p.working, 0)
-		FROM paper_account a LEFT JOIN paper_positions p ON p.symbol = ?`, s.String()).
-		Scan(&cash, &reserved, &d.acct.working, &d.due, &d.last, &quantity, &selling, &p.working)
+	err := tx.QueryRow(`SELECT cash, reserved, working, due, coalesce((SELECT max(number) FROM paper_events), 0),
+		coalesce(quantity, '0'), coalesce(selling, '0') FROM paper_account LEFT JOIN paper_positions ON symbol = ?`, s.String()).
+		Scan(&cash, &reserved, &d.acct.working, &d.due, &d.last, &quantity, &selling)
 	if err != nil {
 		return nil, fmt.Errorf("the account cannot be read: %w", err)
 	}
+	d.asked = d.due
 	if d.acct.cash, err = decimal("cash", cash); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (b *Broker) sit(tx *store.Tx, s trade.Symbol) (*desk, error) {
 	if s == (trade.Symbol{}) {
 		return d, nil
 	}
-	return d, d.place(s, p, quantity, selling)
+	return d, d.place(s, quantity, selling)
 }
 
 // decimal reads one that the venue itself stored.
@@ -68,22 +68,17 @@ func (d *desk) look(s trade.Symbol) error {
 	if _, ok := d.acct.positions[s]; ok {
 		return nil
 	}
-	var quantity, selling string
-	var p position
-	err := d.tx.QueryRow(`SELECT quantity, selling, working FROM paper_positions WHERE symbol = ?`, s.String()).
-		Scan(&quantity, &selling, &p.working)
-	if errors.Is(err, sql.ErrNoRows) {
-		d.acct.positions[s], d.read.positions[s] = p, p
-		return nil
-	}
-	if err != nil {
+	quantity, selling := "0", "0"
+	err := d.tx.QueryRow(`SELECT quantity, selling FROM paper_positions WHERE symbol = ?`, s.String()).Scan(&quantity, &selling)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return d.place(s, p, quantity, selling)
+	return d.place(s, quantity, selling)
 }
 
 // place puts a position as stored into the account.
-func (d *desk) place(s trade.Symbol, p position, quantity, selling string) (err error) {
+func (d *desk) place(s trade.Symbol, quantity, selling string) (err error) {
+	var p position
 	if p.quantity, err = decimal("position", quantity); err != nil {
 		return err
 	}
@@ -102,22 +97,24 @@ func (d *desk) flush() error {
 			continue
 		}
 		var err error
-		if p.quantity.Sign() == 0 && p.working == 0 {
+		if p.quantity.Sign() == 0 {
 			_, err = d.tx.Exec(`DELETE FROM paper_positions WHERE symbol = ?`, s.String())
 		} else {
-			_, err = d.tx.Exec(`INSERT INTO paper_positions (symbol, quantity, selling, working) VALUES (?1, ?2, ?3, ?4)
-				ON CONFLICT (symbol) DO UPDATE SET quantity = ?2, selling = ?3, working = ?4`,
-				s.String(), p.quantity.String(), p.selling.String(), p.working)
+			_, err = d.tx.Exec(`INSERT INTO paper_positions (symbol, quantity, selling) VALUES (?1, ?2, ?3)
+				ON CONFLICT (symbol) DO UPDATE SET quantity = ?2, selling = ?3`, s.String(), p.quantity.String(), p.selling.String())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if d.acct.cash == d.read.cash && d.acct.reserved == d.read.reserved && d.acct.working == d.read.working {
+	if d.acct.working == 0 {
+		d.due = ""
+	}
+	if d.acct.cash == d.read.cash && d.acct.reserved == d.read.reserved && d.acct.working == d.read.working && d.due == d.asked {
 		return nil
 	}
-	_, err := d.tx.Exec(`UPDATE paper_account SET cash = ?, reserved = ?, working = ?`,
-		d.acct.cash.String(), d.acct.reserved.String(), d.acct.working)
+	_, err := d.tx.Exec(`UPDATE paper_account SET cash = ?, reserved = ?, working = ?, due = ?`,
+		d.acct.cash.String(), d.acct.reserved.String(), d.acct.working, d.due)
 	return err
 }
 
@@ -126,14 +123,8 @@ func bySymbol(a, b trade.Symbol) int { return strings.Compare(a.String(), b.Stri
 // sweep expires what is due, then fills what the quotes reach, oldest order first within a symbol.
 func (d *desk) sweep(book *market.Book) error {
 	if now := stamp(d.now); d.due != "" && d.due <= now {
-		due, err := d.orders(`status = 'working' AND expires_at <= ? ORDER BY expires_at, id`, now)
-		if err != nil {
+		if err := d.expireDue(now); err != nil {
 			return err
-		}
-		for _, o := range due {
-			if err := d.expire(o); err != nil {
-				return err
-			}
 		}
 	}
 	if book.Len() == 0 || d.acct.working == 0 {
@@ -151,12 +142,26 @@ func (d *desk) sweep(book *market.Book) error {
 	return nil
 }
 
+// expireDue looks at every working order. That happens about once a day: afterwards due is exact.
+func (d *desk) expireDue(now string) error {
+	due, err := d.orders(`INDEXED BY paper_working WHERE status = 'working' AND expires_at <= ? ORDER BY expires_at, id`, now)
+	if err != nil {
+		return err
+	}
+	for _, o := range due {
+		if err := d.expire(o); err != nil {
+			return err
+		}
+	}
+	return d.tx.QueryRow(`SELECT coalesce(min(expires_at), '') FROM paper_ledger INDEXED BY paper_working WHERE status = 'working'`).Scan(&d.due)
+}
+
 func (d *desk) sweepSymbol(s trade.Symbol, book *market.Book) error {
 	q, ok := book.Quote(s)
 	if !ok {
 		return nil
 	}
-	reached, err := d.orders(`status = 'working' AND symbol = ?1 AND side = 'buy' AND price_key >= ?2
+	reached, err := d.orders(`WHERE status = 'working' AND symbol = ?1 AND side = 'buy' AND price_key >= ?2
 		OR status = 'working' AND symbol = ?1 AND side = 'sell' AND price_key <= ?3 ORDER BY id`,
 		s.String(), priceKey(q.Ask), priceKey(q.Bid))
 	if err != nil {
@@ -172,9 +177,12 @@ func (d *desk) sweepSymbol(s trade.Symbol, book *market.Book) error {
 	return nil
 }
 
-// symbols returns those that have working orders.
+// symbols returns those that have working orders, with one look at the index for each.
 func (d *desk) symbols() (all []trade.Symbol, err error) {
-	rows, err := d.tx.Query(`SELECT symbol FROM paper_positions WHERE working > 0 ORDER BY symbol`)
+	rows, err := d.tx.Query(`WITH RECURSIVE next (symbol) AS (
+		SELECT min(symbol) FROM paper_ledger WHERE status = 'working' UNION ALL
+		SELECT (SELECT min(symbol) FROM paper_ledger WHERE status = 'working' AND symbol > next.symbol) FROM next WHERE symbol IS NOT NULL)
+		SELECT symbol FROM next WHERE symbol IS NOT NULL`)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +208,8 @@ type resting struct {
 	expires time.Time
 }
 
-func (d *desk) orders(where string, args ...any) (all []resting, err error) {
-	rows, err := d.tx.Query(`SELECT id, client_order_id, symbol, side, quantity, limit_price, expires_at FROM paper_ledger WHERE `+where, args...)
+func (d *desk) orders(which string, args ...any) (all []resting, err error) {
+	rows, err := d.tx.Query(`SELECT id, client_order_id, symbol, side, quantity, limit_price, expires_at FROM paper_ledger `+which, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -267,10 +275,13 @@ func (d *desk) end(o resting, kind gate.VenueEventKind, price trade.Decimal, at 
 	if kind == gate.VenueFill {
 		filled, paid = o.quantity.String(), price.String()
 	}
-	_, err := d.tx.Exec(`UPDATE paper_ledger SET status = ?2, filled_quantity = ?3, filled_price = ?4, closed_at = ?5
+	res, err := d.tx.Exec(`UPDATE paper_ledger SET status = ?2, filled_quantity = ?3, filled_price = ?4, closed_at = ?5
 		WHERE id = ?1 AND status = 'working'`, o.number, string(statusOf(kind)), filled, paid, stamp(at))
 	if err != nil {
 		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return errors.Join(fmt.Errorf("the order %s has ended before", orderID(o.number)), err)
 	}
 	return d.tell(o, kind, price, at)
 }

@@ -83,8 +83,8 @@ func TestRolledBackEventsLeaveNoGap(t *testing.T) {
 				err = broken
 			case 1:
 				cancel()
-			case 2: // a second event of the same order, which the table refuses
-				err = d.tell(resting{order: order{number: 2, symbol: trade.Symbol{}, quantity: trade.Whole(1)}}, gate.VenueFill, trade.Whole(1), d.now)
+			case 2: // the order has ended, and cannot end again
+				err = d.end(resting{order: order{number: 2, quantity: trade.Whole(1)}}, gate.VenueCancelled, trade.Decimal{}, d.now)
 			}
 			return r, err
 		})

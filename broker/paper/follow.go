@@ -34,7 +34,7 @@ func (b *Broker) cancel(ctx context.Context, c gate.Cleared) (gate.Receipt, erro
 		if first.Outcome != trade.Accepted || !c.Order.IsZero() && digest != c.Order.Digest().String() {
 			return rejected(OrderNotFound, fmt.Sprintf("no such order has the id %s", c.ID)), nil
 		}
-		working, err := d.orders(`client_order_id = ? AND status = 'working'`, string(c.ID))
+		working, err := d.orders(`WHERE client_order_id = ? AND status = 'working'`, string(c.ID))
 		if err != nil {
 			return gate.Receipt{}, err
 		}

@@ -23,12 +23,13 @@ func audit(t interface {
 ) {
 	t.Helper()
 	ctx := context.Background()
-	var opening, reservedText string
-	var working, eventsOfNone int64
-	err := b.db.QueryRow(`SELECT opening, reserved, working, (SELECT count(*) FROM paper_ledger l WHERE (l.status = 'working') =
-		EXISTS (SELECT 1 FROM paper_events e WHERE e.order_id = l.id)) FROM paper_account`).Scan(&opening, &reservedText, &working, &eventsOfNone)
-	if err != nil || eventsOfNone != 0 {
-		t.Fatalf("%d orders whose status and events disagree, %v", eventsOfNone, err)
+	var opening, reservedText, due string
+	var working, disagree int64
+	err := b.db.QueryRow(`SELECT opening, reserved, working, due, (SELECT count(*) FROM paper_ledger l WHERE
+		(l.status <> 'working') <> (SELECT count(*) FROM paper_events e WHERE e.order_id = l.id)) FROM paper_account`).
+		Scan(&opening, &reservedText, &working, &due, &disagree)
+	if err != nil || disagree != 0 {
+		t.Fatalf("%d orders whose status and events disagree, %v", disagree, err)
 	}
 	cash, _ := trade.ParseSum(opening)
 	held := map[trade.Symbol]trade.Decimal{}
@@ -79,6 +80,9 @@ func audit(t interface {
 			continue
 		}
 		count++
+		if due == "" || due > stamp(r.ExpiresAt) {
+			t.Fatalf("%s works until %s, and the account says that nothing is due before %q", r.OrderID, stamp(r.ExpiresAt), due)
+		}
 		if r.Side == trade.Buy {
 			reserved = reserved.Add(r.Quantity.Mul(r.LimitPrice))
 		} else {
@@ -88,6 +92,9 @@ func audit(t interface {
 	h, err := b.Holdings(ctx)
 	if err != nil {
 		t.Fatalf("holdings: %v", err)
+	}
+	if count == 0 && due != "" {
+		t.Fatalf("nothing works, and something is due at %s", due)
 	}
 	if h.Cash.Cmp(cash) != 0 || reservedText != reserved.String() || working != count || cash.Cmp(reserved) < 0 {
 		t.Fatalf("cash %v, reserved %s, %d working; the fold has %v, %v, %d", h.Cash, reservedText, working, cash, reserved, count)
@@ -113,22 +120,20 @@ func auditPositions(t interface {
 }, b *Broker, selling map[trade.Symbol]trade.Decimal,
 ) {
 	t.Helper()
-	rows, err := b.db.Query(`SELECT symbol, quantity, selling,
-		working - (SELECT count(*) FROM paper_ledger l WHERE l.symbol = p.symbol AND status = 'working') FROM paper_positions p`)
+	rows, err := b.db.Query(`SELECT symbol, quantity, selling FROM paper_positions`)
 	if err != nil {
 		t.Fatalf("positions: %v", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var symbol, quantity, sells string
-		var excess int64
-		if err := rows.Scan(&symbol, &quantity, &sells, &excess); err != nil {
+		if err := rows.Scan(&symbol, &quantity, &sells); err != nil {
 			t.Fatalf("positions: %v", err)
 		}
 		q, _ := trade.ParseSum(quantity)
 		s := selling[sym(t, symbol)]
-		if sells != s.String() || q.Cmp(s) < 0 || excess != 0 {
-			t.Fatalf("%s: %s held, %s selling, the rows have %v; %d working too many", symbol, quantity, sells, s, excess)
+		if sells != s.String() || q.Cmp(s) < 0 || q.Sign() <= 0 {
+			t.Fatalf("%s: %s held, %s selling, the rows have %v", symbol, quantity, sells, s)
 		}
 		delete(selling, sym(t, symbol))
 	}

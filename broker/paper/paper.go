@@ -92,7 +92,7 @@ func open(ctx context.Context, cfg Config, wait time.Duration) (*Broker, error) 
 
 // found gives a new venue its cash.
 func found(tx *store.Tx, cash trade.Decimal, now time.Time) error {
-	_, err := tx.Exec(`INSERT INTO paper_account (id, opening, cash, reserved, working, opened_at) VALUES (1, ?1, ?1, '0', 0, ?2)`,
+	_, err := tx.Exec(`INSERT INTO paper_account (id, opening, cash, reserved, working, due, opened_at) VALUES (1, ?1, ?1, '0', 0, '', ?2)`,
 		cash.String(), stamp(now))
 	return err
 }

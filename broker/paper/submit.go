@@ -126,6 +126,9 @@ func (d *desk) take(c gate.Cleared, b *Broker, book *market.Book, noQuotes error
 	q, quoted := book.Quote(o.symbol)
 	price, filled := match(o, q)
 	if !quoted || !filled {
+		if ends := stamp(expires); d.due == "" || ends < d.due {
+			d.due = ends
+		}
 		return d.enter(c, o, row{status: Working, filled: "0", message: "working until " + expires.Format("2006-01-02T15:04:05Z"), expires: expires})
 	}
 	d.acct.fill(o, price)

@@ -7,14 +7,14 @@ CREATE TABLE paper_account (
 	cash      TEXT    NOT NULL,
 	reserved  TEXT    NOT NULL, -- limit × quantity of the working buys
 	working   INTEGER NOT NULL CHECK (working >= 0),
+	due       TEXT    NOT NULL, -- no working order expires earlier; empty while none works
 	opened_at TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE paper_positions (
-	symbol   TEXT    NOT NULL PRIMARY KEY,
-	quantity TEXT    NOT NULL,
-	selling  TEXT    NOT NULL, -- quantity of the working sells
-	working  INTEGER NOT NULL CHECK (working >= 0)
+	symbol   TEXT NOT NULL PRIMARY KEY,
+	quantity TEXT NOT NULL,
+	selling  TEXT NOT NULL -- quantity of the working sells
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each accepted order, for ever.
@@ -38,8 +38,8 @@ CREATE TABLE paper_ledger (
 	CHECK ((status = 'filled') = (filled_price IS NOT NULL))
 ) STRICT;
 
-CREATE INDEX paper_ledger_price ON paper_ledger (symbol, side, price_key) WHERE status = 'working';
-CREATE INDEX paper_ledger_expiry ON paper_ledger (expires_at) WHERE status = 'working';
+-- The working orders. Every order pays for each index, so there is no other.
+CREATE INDEX paper_working ON paper_ledger (symbol, side, price_key) WHERE status = 'working';
 
 -- What was refused, so that the same id gets the same answer again. No digest: the id was closed by a lookup.
 CREATE TABLE paper_rejections (
@@ -53,7 +53,7 @@ CREATE TABLE paper_rejections (
 CREATE TABLE paper_events (
 	number   INTEGER PRIMARY KEY,
 	kind     TEXT    NOT NULL CHECK (kind IN ('fill', 'cancelled', 'expired')),
-	order_id INTEGER NOT NULL UNIQUE REFERENCES paper_ledger (id), -- an order ends once, and whole
+	order_id INTEGER NOT NULL REFERENCES paper_ledger (id), -- an order ends once, and whole
 	quantity TEXT    NOT NULL,
 	price    TEXT,
 	at       TEXT    NOT NULL,
