@@ -135,9 +135,8 @@ func claudeHookProblems(hook wire.Value) []string {
 func (in *inspection) claudePermissions() {
 	permissions, _ := in.root.Member("permissions")
 	rules, _ := permissions.Member("allow")
-	names, _ := in.guardedNames()
 	for _, rule := range rules.Elems {
-		for _, name := range names {
+		for _, name := range in.names() {
 			if allowRuleTakes(rule.Text, name) {
 				in.say(Fail, "the allow rule %q lets %s pass when the hook says nothing; remove it", trade.Printable(rule.Text, 64), name)
 				break

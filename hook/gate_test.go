@@ -26,6 +26,7 @@ type bench struct {
 	home    string
 	now     atomic.Int64
 	entropy atomic.Uint64
+	venue   gatetest.Broker // the same for each process that executes
 }
 
 func newBench(t *testing.T, policy string) *bench {
@@ -65,7 +66,8 @@ func (b *bench) config() gate.Config {
 func (b *bench) execute(t *testing.T, call gate.Call) ledger.Decision {
 	t.Helper()
 	cfg := b.config()
-	cfg.Broker, cfg.Account, cfg.RequireHook = &gatetest.Broker{Now: cfg.Now}, call.Account, true
+	b.venue.Now = cfg.Now
+	cfg.Broker, cfg.Account, cfg.RequireHook = &b.venue, call.Account, true
 	g, err := gate.Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // Guard puts tools under guard. A tool under a guard is decided by the gate, denied, or passed; any other tool is none
 // of the hook's business.
 type Guard struct {
-	Match   string        // a tool's name as the harness calls it, or a prefix that ends in *
+	Match   string        // a tool's name as a harness calls it, or a prefix that ends in *; see match.go for MCP names
 	Dialect string        // that reads its orders; empty: every call is denied TOOL_UNKNOWN, unless Pass
 	Account trade.Account // that its orders are for; empty: the dialect's own
 	Pass    bool          // the tool places no orders, and is left to the harness
@@ -36,34 +36,8 @@ func ownTool(name string) string {
 	return ""
 }
 
-// guard returns the guard that holds for a tool. The operator's exact name comes first, then our own order tools, which
-// no pass can lift, then the longest prefix.
-//
-//limit:hook-own-tools A tool that is, or ends after an underscore in, paper_place_order_a or _b is guarded whatever the configuration says.
-func (c Config) guard(tool string) (ruled, bool) {
-	own, best := ownTool(tool), -1
-	for i, g := range c.Guards {
-		prefix, isPrefix := strings.CutSuffix(g.Match, "*")
-		switch {
-		case !isPrefix && g.Match == tool && !(g.Pass && own != ""):
-			return c.rule(g, tool, own)
-		case isPrefix && own == "" && strings.HasPrefix(tool, prefix) && (best < 0 || len(g.Match) > len(c.Guards[best].Match)):
-			best = i
-		}
-	}
-	switch {
-	case own != "":
-		return c.rule(Guard{Match: own, Dialect: own}, tool, own)
-	case best >= 0:
-		return c.rule(c.Guards[best], tool, own)
-	}
-	return ruled{}, false
-}
-
-func (c Config) rule(g Guard, tool, own string) (ruled, bool) {
-	if g.Pass {
-		return ruled{}, false
-	}
+// rule says what a guard makes of a tool.
+func (c Config) rule(g Guard, tool, own string) ruled {
 	r := ruled{tool: tool, account: g.Account}
 	if own != "" {
 		r.tool = own
@@ -73,7 +47,7 @@ func (c Config) rule(g Guard, tool, own string) (ruled, bool) {
 			r.dialect = d
 		}
 	}
-	return r, true
+	return r
 }
 
 //limit:hook-guards A configuration has at most 256 guards.
@@ -104,6 +78,15 @@ func ParseGuards(v wire.Value, dialects func(name string) (*dialect.Dialect, boo
 		guards = append(guards, g)
 	}
 	return guards, nil
+}
+
+// dialectNames returns the names that a guard's dialect may have.
+func dialectNames() []string {
+	var names []string
+	for _, d := range dialect.Table() {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 func parseGuard(v wire.Value) (Guard, error) {
@@ -156,7 +139,7 @@ func (g Guard) check(cfg Config, earlier []Guard) error {
 	}
 	if g.Dialect != "" {
 		if _, found := cfg.dialect(g.Dialect); !found {
-			return fmt.Errorf(".dialect %q is not one that Sallyport has", trade.Printable(g.Dialect, 64))
+			return fmt.Errorf(".dialect %q is not one that Sallyport has; use one of %s", trade.Printable(g.Dialect, 64), strings.Join(dialectNames(), ", "))
 		}
 	}
 	for i := range earlier {

@@ -107,7 +107,7 @@ func (r *run) work(ctx context.Context, stdin io.Reader) {
 func (r *run) judge(ctx context.Context, stdin io.Reader) Gate {
 	h, known := findHarness(r.cfg.Harness)
 	if !known {
-		r.answered <- r.trouble(policy.InternalError, fmt.Sprintf("the harness %q is not known; use claude, codex, gemini, qwen or hermes", r.cfg.Harness))
+		r.answered <- deny(nil, misused(r.cfg.Harness))
 		return nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(stdin, maxEvent+1))
@@ -124,6 +124,15 @@ func (r *run) judge(ctx context.Context, stdin io.Reader) Gate {
 		return r.rule(ctx, h, &ev)
 	}
 	return nil
+}
+
+// misused answers a hook that is armed for no harness: a call may hang on it, so it denies, and says what to write.
+func misused(harness string) string {
+	what := "no harness is named"
+	if harness != "" {
+		what = fmt.Sprintf("%q is no harness that is known", trade.Printable(harness, 64))
+	}
+	return "usage: sallyport hook HARNESS, with claude, codex, gemini, qwen or hermes; " + what + ", so nothing is allowed"
 }
 
 // rule finds the guard that holds for the event's tool, and only then opens the gate.

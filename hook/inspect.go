@@ -3,7 +3,6 @@ package hook
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -47,6 +46,7 @@ func Inspect(t Target, settings []byte) []Finding {
 	in.read(settings)
 	if len(in.findings) == 0 {
 		in.hooks()
+		in.idle()
 		in.own()
 	}
 	return in.findings
@@ -167,7 +167,6 @@ func (in *inspection) hooks() {
 		in.event(h.failed, false)
 	}
 	in.siblings(h.before)
-	in.otherNames()
 }
 
 // collect reads the hooks of one event: groups with a matcher and hooks, or, for Hermes, hooks with a matcher each.
@@ -325,111 +324,13 @@ func (in *inspection) timeout(e entry) {
 	}
 }
 
-// guardedNames returns names that must reach the hook, one for each guard, and whether each is a default that the
-// operator did not ask for beside guards of their own.
-func (in *inspection) guardedNames() (names []string, optional []bool) {
-	chosen := false
-	for _, g := range in.target.Guards {
-		if g.Pass {
-			continue
-		}
-		name := g.Match
-		if prefix, isPrefix := strings.CutSuffix(g.Match, "*"); isPrefix {
-			name = prefix + "x"
-		}
-		names, optional, chosen = append(names, name), append(optional, false), true
-	}
-	prefix := "mcp__sallyport__"
-	switch in.target.Harness {
-	case "gemini":
-		prefix = "mcp_sallyport_"
-	case "hermes":
-		prefix = ""
-	}
-	for _, own := range []string{"paper_place_order_a", "paper_place_order_b"} {
-		names, optional = append(names, prefix+own), append(optional, chosen)
-	}
-	return names, optional
-}
-
-func (in *inspection) coverage(event string, mine []entry, severity Severity) {
-	names, optional := in.guardedNames()
-	for i, name := range names {
-		taken, why := false, ""
-		for _, e := range mine {
-			ok, problem := e.takes(in.target.Harness, name)
-			taken = taken || ok
-			if problem != "" && why == "" {
-				why = fmt.Sprintf(": the matcher %q of %s %s", trade.Printable(e.matcher, 64), e.at, problem)
-			}
-		}
-		switch {
-		case taken:
-		case optional[i]:
-			in.say(Warn, "%s does not take %s%s. Such a call is judged by Sallyport's own server alone", event, name, why)
-		default:
-			in.say(severity, "%s does not take %s, which is guarded%s. Write the matcher %s", event, name, why, in.target.matcher())
-		}
-	}
-}
-
-// takes reports whether a hook's matcher takes a tool, and what is wrong with it if it does not.
-func (e entry) takes(harness, tool string) (ok bool, problem string) {
-	if e.all {
-		return true, ""
-	}
-	if harness != "hermes" && strings.IndexFunc(e.matcher, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '|'
-	}) < 0 {
-		for _, word := range strings.Split(e.matcher, "|") {
-			if word == tool {
-				return true, ""
-			}
-		}
-		return false, "is a plain word, which is taken as one exact name; write .* behind it"
-	}
-	m := strings.TrimSpace(e.matcher)
-	whole, err := regexp.Compile("^(?:" + m + ")$")
-	if err != nil {
-		return false, "is not a regular expression that can be read here"
-	}
-	if whole.MatchString(tool) {
-		return true, ""
-	}
-	part, err := regexp.Compile(m)
-	if harness != "hermes" && err == nil && part.MatchString(tool) {
-		return true, ""
-	}
-	return false, "does not match it"
-}
-
-// otherNames points at guards under the name that Claude Code, Codex and Qwen Code give an MCP tool, in a harness that
-// gives it another: such a guard takes nothing there.
-func (in *inspection) otherNames() {
-	if in.target.Harness != "gemini" && in.target.Harness != "hermes" {
-		return
-	}
-	cfg := Config{Guards: in.target.Guards}
-	for _, g := range in.target.Guards {
-		rest, isMCP := strings.CutPrefix(g.Match, "mcp__")
-		if !isMCP || g.Pass {
-			continue
-		}
-		here := "mcp_" + strings.Replace(rest, "__", "_", 1)
-		if _, guarded := cfg.guard(strings.TrimSuffix(here, "*")); !guarded {
-			in.say(Warn, "the guard %s takes nothing here: %s calls such a tool %s. Add a guard of that name to sallyport.json", g.Match, in.target.Harness, here)
-		}
-	}
-}
-
 // siblings points at other hooks before the same calls: they run beside ours and may change the arguments.
 func (in *inspection) siblings(event string) {
-	names, _ := in.guardedNames()
 	for _, e := range in.entries {
 		if e.event != event || in.ours(e) {
 			continue
 		}
-		for _, name := range names {
+		for _, name := range in.names() {
 			if ok, _ := e.takes(in.target.Harness, name); ok {
 				in.say(Warn, `%s also takes %s and may change the order after it was judged. Only an executing surface with "require_hook": true refuses that`, e.at, name)
 				break

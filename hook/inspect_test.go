@@ -310,26 +310,6 @@ func TestGuardedNamesOfTheOperatorMustReachTheHook(t *testing.T) {
 	}
 }
 
-func TestGuardUnderAnotherHarnessesNameIsPointedAt(t *testing.T) {
-	for _, harness := range harnesses() {
-		to := target(harness)
-		to.Guards = []Guard{{Match: "mcp__broker__place_order", Dialect: "alpaca"}}
-		s, err := Print(to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		const text = "the guard mcp__broker__place_order takes nothing here"
-		_, texts := worst(Inspect(to, []byte(s.Text)))
-		if strings.Contains(texts, text) != (harness == "gemini" || harness == "hermes") {
-			t.Errorf("%s: %s", harness, texts)
-		}
-		to.Guards = append(to.Guards, Guard{Match: "mcp_broker_*", Dialect: "alpaca"})
-		if _, texts := worst(Inspect(to, []byte(s.Text))); strings.Contains(texts, text) {
-			t.Errorf("%s with both names: %s", harness, texts)
-		}
-	}
-}
-
 func TestBinaryOfAnotherNameIsKnownByItsPath(t *testing.T) {
 	for _, harness := range harnesses() {
 		to := Target{Harness: harness, Binary: "/opt/sp-1.2"}

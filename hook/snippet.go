@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sallyport/trade"
@@ -82,8 +83,8 @@ func quoteWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
 }
 
-// matcher is a regular expression over the names of guarded tools. It is never a plain word: several harnesses take
-// such a word as one exact name.
+// matcher is a regular expression over the names of guarded tools, as this harness calls them. It is never a plain word:
+// several harnesses take such a word as one exact name.
 func (t Target) matcher() string {
 	parts := []string{".*paper_place_order_[ab]"}
 	for _, g := range t.Guards {
@@ -91,13 +92,50 @@ func (t Target) matcher() string {
 			continue
 		}
 		prefix, isPrefix := strings.CutSuffix(g.Match, "*")
-		part := regexp.QuoteMeta(prefix)
-		if isPrefix {
-			part += ".*"
+		part := t.pattern(prefix, isPrefix)
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
 		}
-		parts = append(parts, part)
 	}
 	return strings.Join(parts, "|")
+}
+
+// pattern matches each name that this harness gives to what a guard names, or to what begins so.
+func (t Target) pattern(name string, isPrefix bool) string {
+	here, rest := spellings(t.Harness, name), ""
+	if isPrefix {
+		rest = ".*"
+	}
+	if len(here) > 1 {
+		return strings.ReplaceAll(looselyQuoted(name, cleaned(t.Harness, name)), "_", "_+") + rest
+	}
+	name = here[0]
+	clean := cleaned(t.Harness, name)
+	if t.Harness == "gemini" && isMCP(name) { // it writes what other harnesses replace by an underscore
+		clean = "mcp_" + strings.NewReplacer("_", ".", "-", ".").Replace(clean[len("mcp_"):])
+	}
+	switch n := len(name); {
+	case t.Harness != "gemini" || !isMCP(name):
+	case isPrefix && n > geminiHead:
+		name = name[:geminiHead]
+	case !isPrefix && n > geminiName:
+		tail := n - geminiHead
+		return looselyQuoted(name[:geminiHead], clean) + ".+" + looselyQuoted(name[tail:], clean[tail:])
+	}
+	return looselyQuoted(name, clean) + rest
+}
+
+// looselyQuoted matches a name and what a harness makes of it.
+func looselyQuoted(name, clean string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		if name[i] != clean[i] || name[i] == '.' {
+			b.WriteByte('.')
+		} else {
+			b.WriteString(regexp.QuoteMeta(name[i : i+1]))
+		}
+	}
+	return b.String()
 }
 
 // Print returns the snippet for a harness.
@@ -213,7 +251,7 @@ func (t Target) codex() Snippet {
 		fmt.Fprintf(&b, "[[hooks.%s]]\nmatcher = %s\n\n[[hooks.%s.hooks]]\ntype = \"command\"\ncommand = %s\ntimeout = %d\n\n",
 			event, tomlText(t.matcher()), event, tomlText(t.commandLine()), snippetTimeout)
 	}
-	b.WriteString("# In the table of each MCP server whose tools are guarded, so that a call which no hook grants is refused:\n")
+	b.WriteString("# In the table of each MCP server whose tools are guarded, so that a call which\n# no hook grants is refused:\n")
 	for _, s := range t.servers() {
 		fmt.Fprintf(&b, "#   [mcp_servers.%s]\n#   default_tools_approval_mode = \"prompt\"\n", tomlKey(s))
 	}
@@ -270,7 +308,7 @@ func (t Target) hermes() Snippet {
 	return Snippet{
 		File: "$HERMES_HOME/config.yaml (~/.hermes/config.yaml)",
 		Text: "hooks:\n" + entry("pre_tool_call", "      fail_closed: true\n") + entry("post_tool_call", "") +
-			"# Without this, or an approval on a terminal, Hermes skips the hooks above without a word.\nhooks_auto_accept: true\n",
+			"# Without this, or an approval on a terminal, Hermes skips the hooks above\n# without a word.\nhooks_auto_accept: true\n",
 		Notes: []string{
 			"Needs Hermes 0.20 or newer: 0.19 knows neither fail_closed nor exit code 2.",
 			"hooks_auto_accept approves every hook in this file. To approve one by one instead, leave it out, start Hermes on a terminal, and answer y; then check with: hermes hooks doctor",
