@@ -44,7 +44,7 @@ func openDecider(home string) (*decider, error) {
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("the order is none: %v", faults)
 	}
-	return &decider{g: g, order: o, prefix: strconv.Itoa(os.Getpid()) + "-"}, nil
+	return &decider{g: g, order: o, prefix: strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.Itoa(os.Getpid()) + "-"}, nil
 }
 
 func (d *decider) origin(id string) gate.Origin {
@@ -101,11 +101,9 @@ func storm(callers, each int, act func() error) (whole time.Duration, single []t
 	return whole, slices.Concat(singles...), nil
 }
 
-// chunk is how many decisions are made before they are reported back: about so many orders are open at once.
-const chunk = 640
-
-// inChunks lets so many callers act n times in all. Between the chunks, which are what is timed, after is called.
-func inChunks(callers, n int, act, after func() error) (whole time.Duration, single []time.Duration, err error) {
+// inChunks lets so many callers act n times in all, a chunk at a time. The chunks are what is timed; after each of them
+// after is called.
+func inChunks(callers, chunk, n int, act, after func() error) (whole time.Duration, single []time.Duration, err error) {
 	for left := n; left > 0 && err == nil; left -= chunk {
 		var took time.Duration
 		var each []time.Duration
@@ -118,8 +116,9 @@ func inChunks(callers, n int, act, after func() error) (whole time.Duration, sin
 	return whole, single, err
 }
 
-// decisions makes n decisions with so many callers. What was allowed is reported back after each chunk.
-func (d *decider) decisions(callers, n int) (whole time.Duration, single []time.Duration, err error) {
+// decisions makes n decisions with so many callers. What was allowed is reported back after each chunk: so many orders
+// are open at once at most.
+func (d *decider) decisions(callers, chunk, n int) (whole time.Duration, single []time.Duration, err error) {
 	var mu sync.Mutex
 	var ids []string
 	decide := func() error {
@@ -129,7 +128,7 @@ func (d *decider) decisions(callers, n int) (whole time.Duration, single []time.
 		mu.Unlock()
 		return err
 	}
-	return inChunks(callers, n, decide, func() error {
+	return inChunks(callers, chunk, n, decide, func() error {
 		next := atomic.Int64{}
 		_, _, err := storm(64, (len(ids)+63)/64, func() error {
 			if i := int(next.Add(1)) - 1; i < len(ids) {
@@ -149,7 +148,7 @@ func fill(t *testing.T, home string, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = d.decisions(min(64, n/2), n/2)
+	_, _, err = d.decisions(min(64, n/2), 64, n/2)
 	if err := errorOf(err, d.g.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -252,9 +251,9 @@ func measureDecisions(t *testing.T, home, name string, bounds []float64) (rates 
 		}
 		times := turns(
 			contender{"raw", run("raw", func() (time.Duration, []time.Duration, error) {
-				return inChunks(callers, n, r.write, func() error { return nil })
+				return inChunks(callers, 10*callers, n, r.write, func() error { return nil })
 			})},
-			contender{"gate", run("gate", func() (time.Duration, []time.Duration, error) { return d.decisions(callers, n) })},
+			contender{"gate", run("gate", func() (time.Duration, []time.Duration, error) { return d.decisions(callers, 10*callers, n) })},
 		)
 		rate := ratio(times["raw"], times["gate"])
 		rates = append(rates, rate)

@@ -47,7 +47,7 @@ func playCrowd(home string) error {
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return err
 	}
-	_, single, err := storm(16, crowdDecisions, func() error { _, err := d.decide(); return err })
+	_, single, err := d.decisions(16, 160, 16*crowdDecisions)
 	if err != nil {
 		return err
 	}
