@@ -39,7 +39,7 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 		}
 		at, _ := g.moment(tx)
 		cleared = Cleared{Order: open.Order, ID: id.BrokerOrderID(), NotAfter: at.Add(g.cfg.SendWithin)}
-		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: cutOrigin(o), NotAfter: cleared.NotAfter})
+		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: cleanOrigin(o), NotAfter: cleared.NotAfter})
 		return nil
 	})
 	if err != nil {

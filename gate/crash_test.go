@@ -126,7 +126,7 @@ func start(t *testing.T, home string, env ...string) *exec.Cmd {
 //attack:gate-no-record-no-permit
 func TestCrashAtEveryStep(t *testing.T) {
 	for step, executed := range map[string]bool{ // whether the venue has the order when the process ends
-		"policy written": false, "before decide": false, "decided": false, "before send": false, "before the venue": false,
+		"policy written": false, "journal made": false, "before decide": false, "decided": false, "before send": false, "before the venue": false,
 		"after the venue": true, "sent": true, "concluded": true,
 	} {
 		t.Run(step, func(t *testing.T) {
@@ -154,7 +154,7 @@ func checkAfterCrash(t *testing.T, home, step string, executed bool) {
 	now := time.Now
 	g := reopen(t, withClock(config(home, b), func() time.Time { return now() }))
 	checkReplay(t, g)
-	recorded := step != "policy written" && step != "before decide"
+	recorded := step != "policy written" && step != "journal made" && step != "before decide"
 	rows := audit(t, g)
 	if recorded != (len(rows) == 1) {
 		t.Fatalf("%d decisions are on record", len(rows))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sallyport/journal"
 	"sallyport/ledger"
@@ -15,7 +16,7 @@ import (
 
 // Limits of a judgement.
 //
-//limit:gate-origin-text A tool name, session, harness or tool-call id of over 256 bytes denies the call: ORIGIN_TOO_LONG.
+//limit:gate-origin-text A tool name, session, harness or tool-call id of over 256 bytes, not in UTF-8 or with a control character denies the call: ORIGIN_MALFORMED.
 //limit:gate-open At most 10,000 intents may be open at a time, permitted, in flight, unknown or working; one more buy is UNSETTLED_EXCEEDS_LIMIT.
 //limit:gate-clock-behind A clock more than 5 seconds behind the newest record denies every order: CLOCK_BEHIND.
 const (
@@ -290,40 +291,54 @@ func (j *judgement) systemReasons(st *ledger.State, behind time.Duration, withou
 			Message: fmt.Sprintf("the clock is %s behind the newest record; set it right", behind),
 		})
 	}
-	if name := longOrigin(j.call.Origin); name != "" {
+	if name := malformedOrigin(j.call.Origin); name != "" {
 		rs = append(rs, policy.Reason{
-			Code: policy.OriginTooLong, Field: name, Limit: fmt.Sprint(maxOriginText),
-			Message: fmt.Sprintf("%s is over %d bytes", name, maxOriginText),
+			Code: policy.OriginMalformed, Field: name, Limit: fmt.Sprint(maxOriginText),
+			Message: fmt.Sprintf("%s is over %d bytes, is not UTF-8, or holds a control character", name, maxOriginText),
 		})
 	}
 	return rs
 }
 
-func longOrigin(o Origin) string {
+// malformedOrigin names the first part of an origin that cannot be an id: ids are joined into index keys, so they hold no
+// separator, and they are recorded as they are.
+func malformedOrigin(o Origin) string {
 	switch {
-	case len(o.Tool) > maxOriginText:
+	case !originText(o.Tool):
 		return "tool"
-	case len(o.Session) > maxOriginText:
+	case !originText(string(o.Session)):
 		return "session"
-	case len(o.Harness) > maxOriginText:
+	case !originText(string(o.Harness)):
 		return "harness"
-	case len(o.ToolCallID) > maxOriginText:
+	case !originText(string(o.ToolCallID)):
 		return "tool_call_id"
-	case len(o.Agent) > maxOriginText:
+	case !originText(string(o.Agent)):
 		return "agent"
 	}
 	return ""
 }
 
-// cutOrigin keeps a record small whatever a caller sends; a call with a cut origin is denied.
-func cutOrigin(o Origin) Origin {
-	if longOrigin(o) == "" {
+func originText(s string) bool {
+	if len(s) > maxOriginText || !utf8.ValidString(s) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// cleanOrigin keeps a record small and readable whatever a caller sends; a call whose origin it changes is denied.
+func cleanOrigin(o Origin) Origin {
+	if malformedOrigin(o) == "" {
 		return o
 	}
-	cut := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxOriginText)], "\uFFFD") }
+	clean := func(s string) string { return trade.Printable(s, maxOriginText/4) } // at most four bytes a character
 	return Origin{
-		Agent: trade.Agent(cut(string(o.Agent))), Surface: o.Surface, Harness: trade.Harness(cut(string(o.Harness))),
-		Session: trade.Session(cut(string(o.Session))), Tool: cut(o.Tool), ToolCallID: trade.ToolCallID(cut(string(o.ToolCallID))),
+		Agent: trade.Agent(clean(string(o.Agent))), Surface: o.Surface, Harness: trade.Harness(clean(string(o.Harness))),
+		Session: trade.Session(clean(string(o.Session))), Tool: clean(o.Tool), ToolCallID: trade.ToolCallID(clean(string(o.ToolCallID))),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -131,9 +132,24 @@ func (g *Gate) openJournal(ctx context.Context) error {
 	return nil
 }
 
+// foundedName is a file that stays when the journal is gone, so that a lost journal is not taken for a new beginning.
+const foundedName = "founded"
+
+// ErrJournalLost says that the data directory had a journal and has none any more.
+var ErrJournalLost = errors.New("the journal of this data directory is gone")
+
 // create writes the default policy, unless the operator has put one there, and then the journal with its first record:
 // the kill switch is off. Only the making of a journal does either; later a missing policy denies everything.
+//
+//limit:gate-journal-lost A data directory that had a journal gets no new one: it is restored, or another directory is used.
 func (g *Gate) create(ctx context.Context, cfg journal.Config) error {
+	founded := filepath.Join(g.cfg.Home, foundedName)
+	if _, err := os.Lstat(filepath.Join(g.cfg.Home, JournalName)); err == nil {
+		return nil // another process was quicker
+	}
+	if _, err := os.Lstat(founded); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: put a backup in its place, or begin afresh in another directory", ErrJournalLost)
+	}
 	if g.cfg.PolicyFile == filepath.Join(g.cfg.Home, PolicyName) {
 		if err := writeNew(g.cfg.PolicyFile, policy.Default()); err != nil {
 			return fmt.Errorf("the default policy cannot be written: %w", err)
@@ -152,7 +168,9 @@ func (g *Gate) create(ctx context.Context, cfg journal.Config) error {
 	if err != nil {
 		return err
 	}
-	return j.Close()
+	g.cfg.step("journal made")
+	note := "This data directory has a journal. If journal.db is gone, restore it from a backup.\n"
+	return errors.Join(j.Close(), writeNew(founded, []byte(note)))
 }
 
 // Close waits for broker calls in flight, as long as a broker may take, and releases the journal.

@@ -376,13 +376,37 @@ func TestLongOriginDenies(t *testing.T) {
 		c := call(t, "buy", "AAPL", "1", "1.00")
 		edit(&c.Origin)
 		d := g.Authorize(ctx, c)
-		wantDecision(t, d, policy.Deny, ledger.Blocked, "ORIGIN_TOO_LONG ")
+		wantDecision(t, d, policy.Deny, ledger.Blocked, "ORIGIN_MALFORMED ")
 		if d.Reasons[0].Field != name {
 			t.Errorf("%s: field %s", name, d.Reasons[0].Field)
 		}
 		edit(&c.Origin)
 		c.Origin = cut(c.Origin)
 		wantDecision(t, g.Authorize(ctx, c), policy.Allow, ledger.Allowed, "")
+	}
+}
+
+// TestOriginThatIsNoTextDenies: such an id would be recorded as another than it was looked up by, or be joined into the
+// key of another call.
+func TestOriginThatIsNoTextDenies(t *testing.T) {
+	v := &venue{}
+	g := open(t, v)
+	for _, id := range []string{"a\xff", "ab\xffcd", "\xed\xa0\x80", "a\x00b", "a\nb", "\x7f"} {
+		for range 2 {
+			wantDecision(t, g.Execute(ctx, call(t, "buy", "AAPL", "1", "1.00", withCall(id))), policy.Deny, ledger.Blocked, "ORIGIN_MALFORMED ")
+			c := call(t, "buy", "AAPL", "1", "1.00", withCall("b"))
+			c.Origin.Session = trade.Session(id)
+			wantDecision(t, g.Authorize(ctx, c), policy.Deny, ledger.Blocked, "ORIGIN_MALFORMED ")
+			if _, _, err := g.Report(ctx, report(c, trade.Accepted)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := g.Verify(ctx, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if v.submits() != 0 {
+		t.Fatalf("%d submits", v.submits())
 	}
 }
 

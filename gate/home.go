@@ -46,7 +46,40 @@ func PrepareHome(home string, create bool) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", home)
 	}
-	return private(home, info)
+	if err := private(home, info); err != nil {
+		return err
+	}
+	return privateWay(home)
+}
+
+// privateWay refuses a path on which somebody else could put another file in the place of what is there: every
+// directory above it must be ours or root's, and writable by nobody else unless it is sticky, as /tmp is.
+//
+//limit:gate-parent-dirs A directory on the way to the data directory or the policy that belongs to another user, or that group or others can write and that is not sticky, is refused.
+func privateWay(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return err
+	}
+	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		switch {
+		case !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid():
+			return fmt.Errorf("the directory %s belongs to another user, who could put another file in the place of %s", dir, path)
+		case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+			return fmt.Errorf("the directory %s can be written by group or others, who could put another file in the place of %s; run chmod go-w on it", dir, path)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
 }
 
 // private refuses what somebody else owns or can write.

@@ -153,6 +153,79 @@ func TestDefaultPolicyIsWrittenOnlyWithANewJournal(t *testing.T) {
 	}
 }
 
+//attack:gate-journal-lost
+func TestLostJournalIsNotANewBeginning(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	g, err := gate.Open(ctx, config(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	journals, err := filepath.Glob(filepath.Join(home, gate.JournalName+"*"))
+	if err != nil || len(journals) == 0 {
+		t.Fatalf("%v, %v", journals, err)
+	}
+	for _, f := range journals {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := gate.Open(ctx, config(home, nil)); !errors.Is(err, gate.ErrJournalLost) {
+		t.Fatalf("%v, want ErrJournalLost", err)
+	}
+	if _, err := os.Stat(filepath.Join(home, gate.JournalName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal("a new journal was made")
+	}
+}
+
+//attack:gate-parent-dirs
+func TestDirectoriesAboveMustBePrivateToo(t *testing.T) {
+	above := filepath.Join(t.TempDir(), "above")
+	home := filepath.Join(above, "home")
+	elsewhere := filepath.Join(above, "policies")
+	if err := os.MkdirAll(elsewhere, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writePolicy(t, elsewhere, openPolicy)
+	cfg := config(home, nil)
+	reopen(t, cfg)
+	for mode, ok := range map[os.FileMode]bool{0o755: true, 0o777: false, 0o775: false, 0o777 | os.ModeSticky: true} {
+		if err := os.Chmod(above, mode); err != nil {
+			t.Fatal(err)
+		}
+		g, err := gate.Open(ctx, cfg)
+		if (err == nil) != ok {
+			t.Errorf("home below a directory of mode %v: %v", mode, err)
+		}
+		if g != nil {
+			g.Close()
+		}
+	}
+	outside := cfg
+	outside.Home = filepath.Join(t.TempDir(), "home")
+	outside.PolicyFile = filepath.Join(elsewhere, gate.PolicyName)
+	linked := outside
+	linked.Home, linked.PolicyFile = filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "link.json")
+	if err := os.Symlink(outside.PolicyFile, linked.PolicyFile); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]gate.Config{"named": outside, "linked": linked} {
+		if err := os.Chmod(above, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		g := reopen(t, c)
+		wantDecision(t, g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00")), policy.Deny, ledger.Blocked, "POLICY_UNREADABLE ")
+		if err := os.Chmod(above, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if d := g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00")); d.Verdict != policy.Allow {
+			t.Errorf("%s: %s", name, d.AppendJSON(nil))
+		}
+	}
+}
+
 func TestManyMayMakeOneHome(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	var wg sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"sallyport/policy"
 )
@@ -25,11 +26,31 @@ type policyFile struct {
 	path string
 	mu   sync.Mutex
 	last PolicyView
+	way  struct { // the last look at the directories above the file
+		at  time.Time
+		err error
+	}
+}
+
+// wayAgain is how often the directories above the policy are looked at again.
+const wayAgain = time.Second
+
+// safeWay looks at the directories above the file, unless it has done so just now.
+func (p *policyFile) safeWay() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); now.Sub(p.way.at) >= wayAgain || p.way.err != nil {
+		p.way.at, p.way.err = now, privateWay(p.path)
+	}
+	return p.way.err
 }
 
 // view reads the file as it is now. It never fails: a policy that cannot be used is a view with a reason.
 func (p *policyFile) view() PolicyView {
 	raw, err := ReadOwned(p.path, maxPolicy)
+	if err == nil {
+		err = p.safeWay()
+	}
 	if err != nil {
 		return PolicyView{Reason: &policy.Reason{
 			Code: policy.PolicyUnreadable, Field: "policy",

@@ -27,6 +27,7 @@ type reporting struct {
 // although it was denied or had never been judged. It returns the intent's decision as it then stands, with found false
 // where nothing on record matches and nothing ran.
 func (g *Gate) Report(ctx context.Context, r Report) (d ledger.Decision, found bool, err error) {
+	r.Origin = cleanOrigin(r.Origin)
 	p := &reporting{g: g, r: r}
 	if r.Origin.ToolCallID == "" {
 		if err := p.look(ctx); err != nil {
@@ -131,7 +132,7 @@ func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
 	var entropy [10]byte
 	p.g.cfg.Entropy(&entropy)
 	e := ledger.Decided{
-		Intent: trade.NewIntentID(at, entropy), Origin: cutOrigin(p.r.Origin), Account: p.r.Account, Order: p.r.Order,
+		Intent: trade.NewIntentID(at, entropy), Origin: cleanOrigin(p.r.Origin), Account: p.r.Account, Order: p.r.Order,
 		Ruling: ledger.Ruling{Reasons: append(faultReasons(p.r.Faults), policy.Reason{
 			Code: policy.CallNotJudged, Message: "the tool ran and no hook had asked before; check that the hook is armed",
 		})},

@@ -160,10 +160,10 @@ func TestToolCallIDsThatTheGateCannotTakeDeny(t *testing.T) {
 	}
 	for i, c := range []struct{ quantity, meta, codes string }{
 		{"10", `{"callId":"` + strings.Repeat("x", 256) + `"}`, ""},
-		{"10", `{"callId":"` + strings.Repeat("x", 257) + `"}`, "ORIGIN_TOO_LONG"},
-		{"10", `{"callId":"` + strings.Repeat("é", 129) + `"}`, "ORIGIN_TOO_LONG"},
-		{"10", `{"callId":"` + strings.Repeat("x", 900_000) + `"}`, "ORIGIN_TOO_LONG"},
-		{"10", `{"callId":"c","sessionId":"` + strings.Repeat("s", 257) + `"}`, "ORIGIN_TOO_LONG"},
+		{"10", `{"callId":"` + strings.Repeat("x", 257) + `"}`, "ORIGIN_MALFORMED"},
+		{"10", `{"callId":"` + strings.Repeat("é", 129) + `"}`, "ORIGIN_MALFORMED"},
+		{"10", `{"callId":"` + strings.Repeat("x", 900_000) + `"}`, "ORIGIN_MALFORMED"},
+		{"10", `{"callId":"c","sessionId":"` + strings.Repeat("s", 257) + `"}`, "ORIGIN_MALFORMED"},
 		{"10", `{"callId":7}`, "FIELD_TYPE_WRONG"},
 		{"10", `{"callId":"call_1","sessionId":"s"}`, ""},
 		{"11", `{"callId":"call_1","sessionId":"s"}`, "ID_REUSED"},

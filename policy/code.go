@@ -28,7 +28,7 @@ const (
 	HookRequired       trade.Code = "HOOK_REQUIRED"
 	ClockBehind        trade.Code = "CLOCK_BEHIND"
 	PermissionSpent    trade.Code = "PERMISSION_SPENT"
-	OriginTooLong      trade.Code = "ORIGIN_TOO_LONG"
+	OriginMalformed    trade.Code = "ORIGIN_MALFORMED"
 	CallNotJudged      trade.Code = "CALL_NOT_JUDGED"
 	AccountUnknown     trade.Code = "ACCOUNT_UNKNOWN"
 	GuardsUnreadable   trade.Code = "GUARDS_UNREADABLE"
@@ -64,7 +64,7 @@ func SystemCodes() []trade.CodeRow {
 		{Code: HookRequired, Meaning: "The configuration asks that a hook permits each call first, and none has permitted this one.", Repair: "The operator arms the hook in the harness; `sallyport doctor` shows whether it is."},
 		{Code: ClockBehind, Meaning: "The clock is more than 5 seconds behind the newest record, so that no time can be trusted.", Repair: "The operator sets the clock right."},
 		{Code: PermissionSpent, Meaning: "The permission for this call is already used or settled; one permission is good for one execution.", Repair: "Make a new call, with a new client order id if it had one."},
-		{Code: OriginTooLong, Meaning: "The tool name, session, harness or tool-call id is over 256 bytes.", Repair: "Send a shorter one."},
+		{Code: OriginMalformed, Meaning: "The tool name, session, harness, agent or tool-call id is over 256 bytes, is not UTF-8, or holds a control character.", Repair: "Use the harness's own names."},
 		{Code: CallNotJudged, Meaning: "A guarded tool ran, as its post-call report shows, and no hook had asked before.", Repair: "The operator checks that the hook is armed; `sallyport doctor` shows whether it is."},
 		{Code: AccountUnknown, Meaning: "The order is for an account that this gate's broker does not have.", Repair: "Use a tool whose orders are for this account."},
 		{Code: GuardsUnreadable, Meaning: "The list of guarded tools, in sallyport.json, cannot be read; no call passes.", Repair: "The operator repairs sallyport.json; sallyport doctor says where."},

@@ -118,7 +118,7 @@ func TestEveryCodeIsThereOnce(t *testing.T) {
 	for _, c := range []trade.Code{
 		policy.PolicyUnreadable, policy.PolicyInvalid, policy.KillSwitchActive, policy.JournalUnavailable, policy.IDReused,
 		policy.TierTooLow, policy.PolicyChanged, policy.DaemonRequired, policy.InternalError, policy.HookRequired,
-		policy.ClockBehind, policy.PermissionSpent, policy.ApprovalRequired, policy.OriginTooLong, policy.CallNotJudged,
+		policy.ClockBehind, policy.PermissionSpent, policy.ApprovalRequired, policy.OriginMalformed, policy.CallNotJudged,
 	} {
 		if !seen[c] {
 			t.Errorf("%s has no row", c)
