@@ -1,16 +1,22 @@
 package store
 
-// stackNeed is about what SQLite takes of a stack for a transaction, in bytes.
-const stackNeed = 16 << 10
+// stackNeed is what a transaction takes of a stack, in bytes, so that a goroutine that has only begun doubles its stack
+// once and not three times.
+const stackNeed = 8 << 10
 
 // Deepen gives the calling goroutine at once the stack that a transaction takes. Left alone, a new goroutine copies its
-// stack at every doubling on the way down, which costs as much as a statement or two. Where the stack is there already
-// it costs next to nothing. Immediate calls it; so does whoever runs transactions of its own.
+// stack at every doubling on the way down, which costs as much as a statement or two. Immediate calls it; so does whoever
+// runs transactions of its own.
+func Deepen() { deepen(false) }
+
+// deepen has a large frame, for which room is made when it is called; what it would do with the room it never does.
 //
 //go:noinline
-func Deepen() {
-	var space [stackNeed]byte
-	touch(&space)
+func deepen(really bool) {
+	if really {
+		var space [stackNeed]byte
+		touch(&space)
+	}
 }
 
 //go:noinline
