@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -172,36 +173,68 @@ func (j *judgement) prior(tx *journal.Tx) (prior, error) {
 // bound returns the intent that is bound to a key, as it stands, or a zero decision. An intent that ended denied binds
 // nothing: the model may correct itself under the same id.
 func (g *Gate) bound(find func(journal.Key) ([]journal.Record, error), k ledger.Key) (ledger.Decision, error) {
+	all, err := g.under(find, k)
+	for _, d := range all {
+		if d.Clears != ledger.ClearsNothing && d.State != ledger.Blocked {
+			return d, err
+		}
+	}
+	return ledger.Decision{}, err
+}
+
+// under returns the intents under a key as they stand, oldest first: by their first judgement, or by the second where
+// the call arrived under an id that the hook did not know.
+func (g *Gate) under(find func(journal.Key) ([]journal.Record, error), k ledger.Key) ([]ledger.Decision, error) {
 	recs, err := find(journal.Key(k))
 	if err != nil {
-		return ledger.Decision{}, err
+		return nil, err
+	}
+	var all []ledger.Decision
+	for _, r := range recs {
+		e, err := ledger.Decode(r.Body)
+		if err != nil {
+			return nil, fmt.Errorf("record %d: %w", r.Seq, err)
+		}
+		if !carries(e, k) || slices.ContainsFunc(all, func(d ledger.Decision) bool { return d.Intent == e.About() }) {
+			continue
+		}
+		first, at := e, r.At
+		if _, ok := e.(ledger.Rejudged); ok {
+			if first, at, err = g.first(find, e.About()); err != nil {
+				return nil, err
+			}
+		}
+		if decided, ok := first.(ledger.Decided); ok {
+			d, err := g.stand(find, decided, at)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// first returns a permission's first judgement.
+func (g *Gate) first(find func(journal.Key) ([]journal.Record, error), id trade.IntentID) (ledger.Event, time.Time, error) {
+	recs, err := find(journal.Key(ledger.IntentKey(id)))
+	if err != nil {
+		return nil, time.Time{}, err
 	}
 	for _, r := range recs {
 		e, err := ledger.Decode(r.Body)
 		if err != nil {
-			return ledger.Decision{}, fmt.Errorf("record %d: %w", r.Seq, err)
+			return nil, time.Time{}, fmt.Errorf("record %d: %w", r.Seq, err)
 		}
-		d, ok := e.(ledger.Decided)
-		if !ok || d.Clears == ledger.ClearsNothing || !carries(d, k) {
-			continue
-		}
-		now, err := g.stand(find, d, r.At)
-		if err != nil || now.State != ledger.Blocked {
-			return now, err
+		if _, ok := e.(ledger.Decided); ok && e.About() == id {
+			return e, r.At, nil
 		}
 	}
-	return ledger.Decision{}, nil
+	return nil, time.Time{}, fmt.Errorf("the first judgement of intent %s is not found", id)
 }
 
-// carries reports whether a decision really has the key: the index knows only its hash.
-func carries(d ledger.Decided, k ledger.Key) bool {
-	for _, own := range ledger.Keys(d) {
-		if own == k {
-			return true
-		}
-	}
-	return false
-}
+// carries reports whether an event really has the key: the index knows only its hash.
+func carries(e ledger.Event, k ledger.Key) bool { return slices.Contains(ledger.Keys(e), k) }
 
 // stand returns a decision as it is after all that followed it.
 func (g *Gate) stand(find func(journal.Key) ([]journal.Record, error), e ledger.Decided, at time.Time) (ledger.Decision, error) {

@@ -37,6 +37,10 @@ func TestPermittedCallIsTheSameIntentWhenItArrives(t *testing.T) {
 		t.Fatalf("report: found %v, %v", found, err)
 	}
 	rows := wantRows(t, g, ledger.Blocked, ledger.Succeeded) // the report overrides nothing
+	_, events, err := g.History(ctx, d.Intent)
+	if err != nil || len(events) != 4 { // decided, rejudged, concluded, happened
+		t.Fatalf("%d events, %v", len(events), err)
+	}
 	if len(rows[1].Flags) != 0 {
 		t.Fatalf("flags %v", rows[1].Flags)
 	}
@@ -167,6 +171,64 @@ func TestPermissionRequestIsTheSameIntentOnce(t *testing.T) {
 	done := call(t, "buy", "AAPL", "10", "150.00", withCall("c1"))
 	if d, found, err := g.Report(ctx, report(done, trade.Accepted)); err != nil || !found || d.Intent != first.Intent || d.State != ledger.Succeeded {
 		t.Fatalf("report: %s, %v, %v", d.AppendJSON(nil), found, err)
+	}
+}
+
+// TestSecondJudgementBindsTheIDThatItArrivesUnder: the hook knew no id, or no session; the server that executes does.
+// A repeat under that id is the same intent.
+func TestSecondJudgementBindsTheIDThatItArrivesUnder(t *testing.T) {
+	for name, atTheHook := range map[string]func(*gate.Call){
+		"no id":          func(*gate.Call) {},
+		"asked, no id":   func(c *gate.Call) { c.Asked = true },
+		"with a session": func(c *gate.Call) { c.Origin.ToolCallID = "c1" },
+	} {
+		v := &venue{}
+		g := open(t, v)
+		permitted := g.Authorize(ctx, call(t, "buy", "AAPL", "10", "150.00", atTheHook))
+		wantDecision(t, permitted, policy.Allow, ledger.Allowed, "")
+		arrived := call(t, "buy", "AAPL", "10", "150.00", withCall("c1"))
+		if name == "with a session" {
+			arrived.Origin.Session = ""
+		}
+		for range 3 {
+			d := g.Execute(ctx, arrived)
+			if d.Intent != permitted.Intent || d.State != ledger.Succeeded {
+				t.Errorf("%s: %s", name, d.AppendJSON(nil))
+			}
+		}
+		other := arrived
+		other.Order, _ = parse(t, "buy", "AAPL", "11", "150.00")
+		wantDecision(t, g.Execute(ctx, other), policy.Deny, ledger.Blocked, "ID_REUSED ")
+		post := call(t, "buy", "AAPL", "10", "150.00", withCall("c1"))
+		if d, found, err := g.Report(ctx, report(post, trade.Accepted)); err != nil || !found || d.Intent != permitted.Intent {
+			t.Errorf("%s: reported as %s, %v, %v", name, d.AppendJSON(nil), found, err)
+		}
+		if v.submits() != 1 || len(audit(t, g)) != 2 {
+			t.Errorf("%s: %d submits, %d rows", name, v.submits(), len(audit(t, g)))
+		}
+		if _, err := g.Verify(ctx, nil, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReportJoinsACallThatTheServerKnewLessOf: no hook asked before, and the server that executed knew no session or id.
+func TestReportJoinsACallThatTheServerKnewLessOf(t *testing.T) {
+	for name, less := range map[string]func(*gate.Call){
+		"no session": func(c *gate.Call) { c.Origin.Session = "" },
+		"no id":      func(c *gate.Call) { c.Origin.ToolCallID = "" },
+	} {
+		g := open(t, &venue{})
+		c := call(t, "buy", "AAPL", "10", "150.00", withCall("c1"))
+		executed := c
+		less(&executed)
+		d := g.Execute(ctx, executed)
+		if now, found, err := g.Report(ctx, report(c, trade.Accepted)); err != nil || !found || now.Intent != d.Intent || len(now.Flags) > 0 {
+			t.Errorf("%s: %s, %v, %v", name, now.AppendJSON(nil), found, err)
+		}
+		if n := len(audit(t, g)); n != 1 {
+			t.Errorf("%s: %d rows", name, n)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func (j *judgement) fresh(tx *journal.Tx, at time.Time, behind time.Duration, p 
 
 // rejudge records the second judgement of a permitted intent that has arrived at us.
 func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open) error {
-	e := ledger.Rejudged{Intent: open.Intent, Origin: cleanOrigin(j.call.Origin), Ruling: j.ruling(nil, behind, open.Intent)}
+	e := ledger.Rejudged{Intent: open.Intent, Account: j.call.Account, Origin: cleanOrigin(j.call.Origin), Ruling: j.ruling(nil, behind, open.Intent)}
 	if e.Ruling.Effect == policy.Allow {
 		_, e.Pending = j.clearance(at)
 	}
@@ -67,7 +67,7 @@ func (j *judgement) regrant(tx *journal.Tx, at time.Time, behind time.Duration, 
 	j.decision.Repeated = true
 	switch {
 	case ruling.Effect != policy.Allow:
-		e := ledger.Rejudged{Intent: open.Intent, Origin: cleanOrigin(j.call.Origin), Ruling: ruling}
+		e := ledger.Rejudged{Intent: open.Intent, Account: j.call.Account, Origin: cleanOrigin(j.call.Origin), Ruling: ruling}
 		j.g.record(tx, at, j.call.Account, e)
 		j.decision.Apply(e)
 	case asked:

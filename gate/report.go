@@ -14,10 +14,12 @@ import (
 
 // reporting is one report on its way into the record. It is filled in under the journal's lock.
 type reporting struct {
-	g        *Gate
-	r        Report
-	seen     ledger.Decided // a late decision on the same order of the same tool, for calls without an id
-	seenAt   time.Time
+	g                 *Gate
+	r                 Report
+	wantsLook, looked bool
+	seen              ledger.Decided // a late decision on what may be the same call, where its ids do not say
+	seenAt            time.Time
+
 	decision ledger.Decision
 	found    bool
 }
@@ -29,12 +31,13 @@ type reporting struct {
 func (g *Gate) Report(ctx context.Context, r Report) (d ledger.Decision, found bool, err error) {
 	r.Origin = cleanOrigin(r.Origin)
 	p := &reporting{g: g, r: r}
-	if r.Origin.ToolCallID == "" {
-		if err := p.look(ctx); err != nil {
-			return ledger.Decision{}, false, fmt.Errorf("the journal could not be read: %w", err)
+	err = g.journal.Update(ctx, p.decide)
+	if err == nil && p.wantsLook {
+		if err = p.look(ctx); err == nil {
+			err = g.journal.Update(ctx, p.decide)
 		}
 	}
-	if err := g.journal.Update(ctx, p.decide); err != nil {
+	if err != nil {
 		return ledger.Decision{}, false, fmt.Errorf("the report could not be recorded: %w", err)
 	}
 	return p.decision.Present(g.cfg.Now(), g.lease.alive), p.found, nil
@@ -54,6 +57,9 @@ func (p *reporting) decide(tx *journal.Tx) error {
 	}
 	st := p.g.follow.state
 	open := st.Unspent(p.r.Origin, p.r.Order, false)
+	if p.wantsLook = open == nil && !p.looked; p.wantsLook {
+		return nil
+	}
 	if open == nil && p.seen.Intent != "" {
 		now, err := p.g.stand(tx.Find, p.seen, p.seenAt)
 		if err == nil {
@@ -147,26 +153,14 @@ func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
 }
 
 // called returns the decision on a tool call: the one that bound its id, else the newest denial.
-func (g *Gate) called(find func(journal.Key) ([]journal.Record, error), k ledger.Key) (ledger.Decision, error) {
-	recs, err := find(journal.Key(k))
-	if err != nil {
-		return ledger.Decision{}, err
-	}
-	var last ledger.Decision
-	for _, r := range recs {
-		e, err := ledger.Decode(r.Body)
-		if err != nil {
-			return last, fmt.Errorf("record %d: %w", r.Seq, err)
-		}
-		d, ok := e.(ledger.Decided)
-		if !ok || !carries(d, k) || last.Clears != ledger.ClearsNothing && d.Clears == ledger.ClearsNothing {
-			continue
-		}
-		if last, err = g.stand(find, d, r.At); err != nil {
-			return last, err
+func (g *Gate) called(find func(journal.Key) ([]journal.Record, error), k ledger.Key) (last ledger.Decision, err error) {
+	all, err := g.under(find, k)
+	for _, d := range all {
+		if last.Clears == ledger.ClearsNothing || d.Clears != ledger.ClearsNothing {
+			last = d
 		}
 	}
-	return last, nil
+	return last, err
 }
 
 // lookBack is how many records are searched for the decision on a call that carries no id.
@@ -174,9 +168,11 @@ func (g *Gate) called(find func(journal.Key) ([]journal.Record, error), k ledger
 //limit:gate-look-back A report without a tool-call id is matched against at most the newest 512 records.
 const lookBack = 512
 
-// look finds the newest decision on the same order, agent and tool: it is the call's own where its permission is spent,
-// by an executing surface or by an earlier report.
+// look finds the newest decision on the same order, agent and tool that may be this call's: its permission is spent, by
+// an executing surface or by an earlier report, and the surface that decided it knew less of the call than the report
+// does, or more.
 func (p *reporting) look(ctx context.Context) error {
+	p.looked = true
 	n := 0
 	for r, err := range p.g.journal.Backward(ctx) {
 		if err != nil {
@@ -191,7 +187,7 @@ func (p *reporting) look(ctx context.Context) error {
 		}
 		d, ok := e.(ledger.Decided)
 		if ok && !d.Order.IsZero() && d.Origin.Agent == p.r.Origin.Agent && d.Origin.Tool == p.r.Origin.Tool &&
-			d.Order.Digest() == p.r.Order.Digest() {
+			d.Order.Digest() == p.r.Order.Digest() && d.Origin.Joins(p.r.Origin) {
 			p.seen, p.seenAt = d, r.At
 			return nil
 		}

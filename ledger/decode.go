@@ -49,7 +49,7 @@ func decodeKind(o *object, kind string) (Event, bool) {
 	case "decided":
 		return decodeDecided(o), true
 	case "rejudged":
-		r := Rejudged{Intent: o.intent(), Origin: o.origin(), Ruling: o.ruling()}
+		r := Rejudged{Intent: o.intent(), Account: trade.Account(o.text("account")), Origin: o.origin(), Ruling: o.ruling()}
 		if r.Ruling.Effect == policy.Allow {
 			r.Pending = o.pending()
 		}

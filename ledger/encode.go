@@ -51,7 +51,8 @@ func (e Decided) append(dst []byte) []byte {
 }
 
 func (e Rejudged) append(dst []byte) []byte {
-	dst = appendRuling(appendOrigin(dst, e.Origin), e.Ruling)
+	dst = wire.AppendText(appendOrigin(dst, e.Origin), "account", string(e.Account))
+	dst = appendRuling(dst, e.Ruling)
 	if e.Ruling.Effect == policy.Allow {
 		dst = appendPending(dst, e.Pending)
 	}

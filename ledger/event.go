@@ -86,6 +86,7 @@ type Pending struct {
 // Rejudged is the second judgement of a permitted intent, when it arrives at a surface that executes.
 type Rejudged struct {
 	Intent  trade.IntentID
+	Account trade.Account
 	Origin  Origin
 	Ruling  Ruling
 	Pending Pending
@@ -215,21 +216,29 @@ func OrderKey(a trade.Account, agent trade.Agent, id trade.ClientOrderID) Key {
 func IntentKey(id trade.IntentID) Key { return Key{"intent", string(id)} }
 
 // Keys returns what an event's record is found by. Only an allowed or held order binds its client order id; a denied
-// call keeps its tool-call id findable, and free.
+// call keeps its tool-call id findable, and free. A permission is found by its intent too, since the surface at which
+// the call arrives may know an id that the hook did not: the second judgement binds that one as well.
 func Keys(e Event) []Key {
-	d, isDecision := e.(Decided)
-	if !isDecision {
-		if id := e.About(); id != "" {
-			return []Key{IntentKey(id)}
-		}
-		return nil
-	}
 	var keys []Key
-	if d.Origin.ToolCallID != "" {
-		keys = append(keys, CallKey(d.Account, d.Origin))
+	switch e := e.(type) {
+	case Decided:
+		if e.Origin.ToolCallID != "" {
+			keys = append(keys, CallKey(e.Account, e.Origin))
+		}
+		if e.ClientOrderID != "" && e.Clears != ClearsNothing {
+			keys = append(keys, OrderKey(e.Account, e.Origin.Agent, e.ClientOrderID))
+		}
+		if e.Clears == ClearsPermission {
+			keys = append(keys, IntentKey(e.Intent))
+		}
+		return keys
+	case Rejudged:
+		if e.Origin.ToolCallID != "" {
+			keys = append(keys, CallKey(e.Account, e.Origin))
+		}
 	}
-	if d.ClientOrderID != "" && d.Clears != ClearsNothing {
-		keys = append(keys, OrderKey(d.Account, d.Origin.Agent, d.ClientOrderID))
+	if id := e.About(); id != "" {
+		keys = append(keys, IntentKey(id))
 	}
 	return keys
 }

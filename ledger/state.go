@@ -160,10 +160,8 @@ func (s *State) Holdings() []Held {
 func (s *State) Unspent(o Origin, order trade.Order, asking bool) *Open {
 	for _, id := range s.waiting[order.Digest()] {
 		p := s.Open(id)
-		joined := sameText(string(p.Origin.ToolCallID), string(o.ToolCallID))
-		same := p.Origin.Agent == o.Agent && p.Origin.Tool == o.Tool && sameText(string(p.Origin.Session), string(o.Session)) &&
-			sameText(string(p.Origin.Harness), string(o.Harness))
-		if joined && same && !p.Unknown && !(asking && p.Asked) {
+		same := p.Origin.Agent == o.Agent && p.Origin.Tool == o.Tool && p.Origin.Joins(o)
+		if same && !p.Unknown && !(asking && p.Asked) {
 			return p
 		}
 	}
@@ -179,6 +177,12 @@ func (s *State) UnspentOther(o Origin) *Open {
 		}
 	}
 	return nil
+}
+
+// Joins reports whether two surfaces may speak of one call: what both know of its id, session and harness is the same.
+func (o Origin) Joins(other Origin) bool {
+	return sameText(string(o.ToolCallID), string(other.ToolCallID)) && sameText(string(o.Session), string(other.Session)) &&
+		sameText(string(o.Harness), string(other.Harness))
 }
 
 func sameText(a, b string) bool { return a == "" || b == "" || a == b }
