@@ -65,8 +65,9 @@ func appendTerm(dst []byte, f Field) []byte {
 func describe(f Field, doc string) string { return strings.TrimSpace(f.Doc + " " + doc) }
 
 func appendDecimal(dst []byte, doc string) []byte {
-	dst = append(dst, `"type":["string","number"],"exclusiveMinimum":0`...)
+	dst = append(dst, `"anyOf":[{"type":"string"`...)
 	dst = wire.AppendText(dst, "pattern", decimalPattern)
+	dst = append(dst, `},{"type":"number","exclusiveMinimum":0}]`...)
 	return wire.AppendText(dst, "description", doc+" Text is best; a number may have at most 15 significant digits. "+
 		"No sign, exponent, comma or space.")
 }
