@@ -31,8 +31,8 @@ place paper orders through the gate, and three that only read. The server ends
 when its input ends. Messages for people go to standard error.
 
 The harness starts it; see the examples for what to configure there.`,
-		Example: `  claude mcp add trading -- sallyport mcp
-  codex mcp add trading -- sallyport mcp`,
+		Example: `  claude mcp add sallyport -- sallyport mcp
+  codex mcp add sallyport -- sallyport mcp`,
 	}
 	withAgent(a, c)
 	return runs(c, func(ctx context.Context, _ []string) error {
@@ -51,8 +51,9 @@ The harness starts it; see the examples for what to configure there.`,
 func toolCommand(a *app) *cobra.Command {
 	o := gate.Origin{}
 	var surface, harness, session, call string
+	surfaces := []string{"cli", "plugin"}
 	c := &cobra.Command{
-		Use: "tool NAME [flags]", Short: "Run one of the five tools on arguments from standard input",
+		Use: "tool NAME", Short: "Run one of the five tools on arguments from standard input",
 		GroupID: groupAgents, Args: exactly(1),
 		Long: `Run one tool exactly as the MCP server would: its arguments are read from
 standard input, one JSON object; its answer is printed, one JSON object. Plugins
@@ -60,21 +61,26 @@ of harnesses call this. Whatever the exit code, an answer that was printed
 counts.
 
 Exit codes: those of the decision in the answer: 0 allowed or fine, 1 denied or
-an error, 4 held.`,
+an error; 4 is reserved.`,
 		Example: `  echo '{}' | sallyport tool trade_policy_get
   sallyport tool trade_check < order.json
   sallyport tool paper_place_order_a --surface plugin --harness hermes \
       --session s1 --tool-call-id call_7 < order.json`,
 		ValidArgs: []string{"paper_place_order_a", "paper_place_order_b", "trade_check", "trade_policy_get", "trade_audit"},
 	}
-	c.Flags().StringVar(&surface, "surface", "cli", "through what the call came: cli or plugin `S`")
-	c.Flags().StringVar(&harness, "harness", "", "the harness `H` that drives the agent")
+	c.Flags().StringVar(&surface, "surface", "cli", "through what the call came, `S`: cli or plugin")
+	c.Flags().StringVar(&harness, "harness", "", "the harness `H` that drives the agent: "+strings.Join(harnesses(), ", "))
 	c.Flags().StringVar(&session, "session", "", "the harness's session `ID`")
 	c.Flags().StringVar(&call, "tool-call-id", "", "the harness's `ID` of this tool call")
+	completes(c, "surface", words(surfaces...))
+	completes(c, "harness", words(harnesses()...))
 	withAgent(a, c)
 	return runs(c, func(ctx context.Context, args []string) error {
-		if surface != "cli" && surface != "plugin" {
+		switch {
+		case !slices.Contains(surfaces, surface):
 			return usage("Use cli or plugin.", "the surface %q is not known", show(surface))
+		case c.Flags().Changed("harness") && !slices.Contains(harnesses(), harness):
+			return harnessProblem(harness)
 		}
 		o.Surface, o.Harness, o.Session, o.ToolCallID = surface, trade.Harness(harness), trade.Session(session), trade.ToolCallID(call)
 		raw, err := a.body("-")
@@ -131,10 +137,14 @@ func codeOfAnswer(answer []byte, isError bool) int {
 // harnesses are those whose hooks are known.
 func harnesses() []string { return []string{"claude", "codex", "gemini", "qwen", "hermes"} }
 
+func harnessProblem(name string) *problem {
+	return usage("Use one of "+strings.Join(harnesses(), ", ")+".", "the harness %q is not known%s", show(name), perhaps("", nearest(name, harnesses())))
+}
+
 // hookCommand is for the help, and for printing settings: a hook itself never comes this far.
 func hookCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "hook HARNESS [--data-dir D]", Short: "Answer a tool-call hook of a harness, or print the settings that arm it", GroupID: groupAgents,
+		Use: "hook HARNESS", Short: "Answer a tool-call hook of a harness, or print the settings that arm it", GroupID: groupAgents,
 		ValidArgs: harnesses(),
 		Long: `Answer one tool-call event of a harness: claude, codex, gemini, qwen or hermes.
 The event is read from standard input. A tool that no guard names passes: exit
@@ -155,7 +165,15 @@ func hookPrintCommand(a *app) *cobra.Command {
 		Use: "print HARNESS", Short: "Print the settings that arm the hook in a harness", Args: exactly(1), ValidArgs: harnesses(),
 		Long: `Print the settings snippet to paste, in the composition that is fail-closed for
 that harness, and what the file cannot say. The snippet goes to standard output,
-the rest to standard error, so that the output can be redirected into a file.`,
+the rest to standard error, so that the output can be redirected into a file.
+
+The matcher takes Sallyport's own order tools and those that the guards in
+sallyport.json name: {"match": NAME, "dialect": D}, where NAME is a tool's name or a
+prefix that ends in *, and D reads its orders: paper_place_order_a,
+paper_place_order_b or alpaca. A guard with "pass": true leaves tools to the
+harness. One with neither denies every call: TOOL_UNKNOWN. A guard of an MCP tool
+holds for both of the names that harnesses give it: mcp__SERVER__TOOL, and
+mcp_SERVER_TOOL in Gemini CLI and Hermes.`,
 		Example: "  sallyport hook print claude\n  sallyport hook print codex > snippet.toml",
 	}
 	withJSON(a, c, "print one object")
@@ -166,7 +184,7 @@ the rest to standard error, so that the output can be redirected into a file.`,
 		}
 		s, err := hook.Print(target)
 		if err != nil {
-			return usage("Use one of "+strings.Join(harnesses(), ", ")+".", "%v", err)
+			return usage("Name the data directory and the program by paths that can be shown.", "%s", plain(err))
 		}
 		if a.json {
 			return a.printJSON(appendSnippet(nil, target.Harness, s))
@@ -189,7 +207,7 @@ func (a *app) remark(mark, text string) {
 // target says what a snippet is for: this binary by its absolute path, and the data directory if it is not the default.
 func (a *app) target(harness string) (hook.Target, error) {
 	if !slices.Contains(harnesses(), harness) {
-		return hook.Target{}, usage("Use one of "+strings.Join(harnesses(), ", ")+".", "the harness %q is not known", show(harness))
+		return hook.Target{}, harnessProblem(harness)
 	}
 	home, cfg, err := a.dataDir()
 	if err != nil {
@@ -200,7 +218,7 @@ func (a *app) target(harness string) (hook.Target, error) {
 		return hook.Target{}, err
 	}
 	t := hook.Target{Harness: harness, Binary: binary, DataDir: home, Guards: cfg.Guards}
-	if byDefault, err := resolveHome("", func(name string) string { // as a harness will see it, without our environment
+	if byDefault, err := resolveHome(given{}, func(name string) string { // as a harness will see it, without our environment
 		if name == "HOME" {
 			return a.getenv(name)
 		}
@@ -218,12 +236,5 @@ func appendSnippet(b []byte, harness string, s hook.Snippet) []byte {
 	b = wire.AppendText(append(b, '{'), "harness", harness)
 	b = wire.AppendText(b, "file", s.File)
 	b = wire.AppendText(b, "text", s.Text)
-	b = append(wire.AppendName(b, "notes"), '[')
-	for i, n := range s.Notes {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = wire.AppendString(b, n)
-	}
-	return append(b, "]}"...)
+	return append(appendTexts(wire.AppendName(b, "notes"), s.Notes), '}')
 }

@@ -24,10 +24,30 @@ type app struct {
 	now    func() time.Time
 	random func(*[10]byte)
 
-	home  string // --data-dir
-	agent string // --agent
-	json  bool   // --json
+	home  given // --data-dir
+	agent given // --agent
+	json  bool  // --json
+
+	running string // the command, without the program's name, such as audit list
 }
+
+// given is a flag's text that knows whether it was given: an empty one is no default.
+type given struct {
+	text string
+	set  bool
+}
+
+// String implements pflag.Value.
+func (g *given) String() string { return g.text }
+
+// Set implements pflag.Value.
+func (g *given) Set(text string) error {
+	g.text, g.set = text, true
+	return nil
+}
+
+// Type implements pflag.Value.
+func (g *given) Type() string { return "string" }
 
 // newApp returns the app of this process.
 func newApp() *app {
@@ -67,16 +87,17 @@ func (a *app) dataDir() (string, config, error) {
 
 // agentName returns who proposes: the flag, else SALLYPORT_AGENT, else what the configuration says.
 func (a *app) agentName(configured trade.Agent) (trade.Agent, error) {
-	for _, s := range []string{a.agent, a.getenv(agentVariable)} {
-		if s == "" {
-			continue
-		}
-		if !isName(s) {
-			return "", usage("Use 1 to 64 of A-Z a-z 0-9 . _ -", "the agent's name %q is not valid", show(s))
-		}
-		return trade.Agent(s), nil
+	name := a.getenv(agentVariable)
+	if a.agent.set {
+		name = a.agent.text
 	}
-	return configured, nil
+	switch {
+	case name == "" && !a.agent.set:
+		return configured, nil
+	case !isName(name):
+		return "", usage("Use 1 to 64 of A-Z a-z 0-9 . _ -", "the agent's name %q is not valid", show(name))
+	}
+	return trade.Agent(name), nil
 }
 
 // printLines calls f with a buffered standard output and flushes it. A reader that has gone away ends the command
@@ -105,6 +126,17 @@ func (a *app) printJSON(object []byte) error {
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, args...) }
 
 // note writes a remark for people to standard error.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "sallyport: "+format+"\n", args...)
+func (a *app) note(format string, args ...any) { a.tell(fmt.Sprintf(format, args...)) }
+
+// tell writes lines for people to standard error, under the program's name and within the output's width.
+func (a *app) tell(text string) {
+	fmt.Fprint(a.stderr, indent("", showLines("sallyport: "+text)))
+}
+
+// other returns a sentence that sends people to a command, unless it is the one that is running.
+func (a *app) other(command, sentence string) string {
+	if a.running == command {
+		return ""
+	}
+	return sentence
 }

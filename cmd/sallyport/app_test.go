@@ -83,9 +83,9 @@ func TestOrderReadsOneByteMoreThanADialectTakes(t *testing.T) {
 //
 //attack:cli-file-mode
 func TestFilesAreMadePrivateUnderAnyUmask(t *testing.T) {
+	d := newDesk(t)
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)
-	d := newDesk(t)
 	d.must(exitFine, "init", "--quotes-sample")
 	d.must(exitFine, "order", compliant)
 	entries, err := os.ReadDir(d.home)

@@ -3,20 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/gate"
-	"sallyport/journal"
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/trade"
 	"sallyport/wire"
 )
@@ -40,7 +36,11 @@ func auditListCommand(a *app) *cobra.Command {
 	var limit uint
 	c := &cobra.Command{
 		Use: "list", Short: "List the newest intents, newest first, one row each", Args: exactly(0),
-		Long:    "List the newest intents, newest first, one row each, with what became of them.\nTimes are UTC.",
+		Long: `List the newest intents, newest first, one row each: where the order stands, or
+the first reason why it was blocked. Times are UTC. The states are sending,
+working, partial, filled, cancelled, expired, rejected, unknown, blocked;
+permitted is an order that a hook let its harness make, and accepted one whose
+fills nobody tells us.`,
 		Example: "  sallyport audit list --limit 50\n  sallyport audit list --json | jq -r .state",
 	}
 	c.Flags().UintVar(&limit, "limit", 20, fmt.Sprintf("show at most `N` intents, 1 to %d", gate.MaxAudit))
@@ -69,35 +69,38 @@ func auditListCommand(a *app) *cobra.Command {
 				w.WriteString("Nothing is on record yet.\n")
 				return nil
 			}
-			rows := [][]string{{"TIME", "INTENT", "STATE", "ORDER"}}
-			for _, d := range ds {
-				rows = append(rows, []string{clock(d.At), string(d.Intent), stateWord(d), clip(auditLine(d), 25)})
-			}
-			w.WriteString(table(rows))
+			w.WriteString(describeList(ds))
 			return nil
 		})
 	})
 }
 
-// stateWord is the audit state in one short word.
-func stateWord(d ledger.Decision) string {
-	switch d.State {
-	case ledger.OutcomeUnknown:
-		return "unknown"
-	case ledger.Succeeded, ledger.Failed, ledger.Allowed, ledger.Blocked:
+// describeList shows intents in rows: when, which, where it stands, and what was asked.
+func describeList(ds []ledger.Decision) string {
+	rows := [][]string{{timeHeader, "INTENT", "STATE", "ORDER"}}
+	for _, d := range ds {
+		rows = append(rows, []string{clock(d.At), string(d.Intent), stateWord(d), auditLine(d)})
 	}
-	return strings.ToLower(strings.TrimPrefix(string(d.State), "EXECUTION_"))
+	return table(rows)
 }
 
-// auditLine says what was asked; of what is no order, what was wrong.
+// codeRoom is how much of a code fits into the last column of a list, whatever stands in the others.
+const codeRoom = width - len("2006-01-02 15:04  01KB9Y2V6T3M8Q4W5X7Z0A1B2C  cancelled  ")
+
+// auditLine says what was asked; why it was denied, first reason first; what is held against it; and by whom, if it was
+// not our default agent.
 func auditLine(d ledger.Decision) string {
-	if !d.Order.IsZero() {
-		return orderLine(d.Order)
+	text := orderLine(d.Order)
+	if d.Verdict == policy.Deny && len(d.Reasons) > 0 {
+		text += " " + clip(string(d.Reasons[0].Code), codeRoom)
 	}
-	if len(d.Reasons) > 0 {
-		return string(d.Reasons[0].Code)
+	for _, f := range d.Flags {
+		text += " " + clip(f, codeRoom)
 	}
-	return "not an order"
+	if d.Agent != "local" {
+		text += " agent " + clip(show(string(d.Agent)), codeRoom)
+	}
+	return text
 }
 
 // intentArgument reads the id of an intent from the command line.
@@ -112,7 +115,7 @@ func intentArgument(s string) (trade.IntentID, error) {
 // notFound classifies the error of a command about one intent.
 func notFound(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return finding("'sallyport audit list' shows the intents on record.", "%v", err)
+		return finding("'sallyport audit list' shows the intents on record.", "%s", plain(err))
 	}
 	return err
 }
@@ -120,8 +123,9 @@ func notFound(err error) error {
 func auditShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show ID", Short: "Show one intent: its decision and every event of it", Args: exactly(1),
-		Long:    "Show the decision on one intent as it stands, and every event of it, oldest first,\nwith the hash of its record.",
-		Example: "  sallyport audit show 01KB9Y2V6T3M8Q4W5X7Z0A1B2C",
+		Long:              "Show the decision on one intent as it stands, and every event of it, oldest first,\nwith the hash of its record.",
+		Example:           "  sallyport audit show 01KB9Y2V6T3M8Q4W5X7Z0A1B2C",
+		ValidArgsFunction: a.intents(func(ledger.Decision) bool { return true }),
 	}
 	withJSON(a, c, "print one object: the decision and its events")
 	return runs(c, func(ctx context.Context, args []string) error {
@@ -142,10 +146,7 @@ func auditShowCommand(a *app) *cobra.Command {
 			return a.printJSON(appendHistory(nil, d, events))
 		}
 		return a.printLines(func(w *bufio.Writer) error {
-			w.WriteString(describe(d, a.color()) + "\n")
-			for _, e := range events {
-				fmt.Fprintf(w, "%6d  %s  %-12s  %s\n        %s\n", e.Seq, e.At.UTC().Format(ledger.TimeFormat), e.Event, e.State, e.Hash)
-			}
+			w.WriteString(describeHistory(d, events, a.color()))
 			return nil
 		})
 	})
@@ -166,153 +167,4 @@ func appendHistory(b []byte, d ledger.Decision, events []ledger.Entry) []byte {
 		b = append(wire.AppendText(b, "hash", e.Hash), '}')
 	}
 	return append(b, "]}"...)
-}
-
-func uintText(n uint64) string { return strconv.FormatUint(n, 10) }
-
-// headText is a head as it is kept elsewhere: SEQ:HASH.
-func headText(h journal.Head) string {
-	return uintText(uint64(h.Seq)) + ":" + hex.EncodeToString(h.Hash[:])
-}
-
-// shortHead is a head for people who only compare.
-func shortHead(h journal.Head) string { return clip(headText(h), 24) }
-
-// parseHead reads what headText writes.
-func parseHead(s string) (journal.Head, bool) {
-	seq, hash, ok := strings.Cut(strings.TrimSpace(s), ":")
-	n, err := strconv.ParseUint(seq, 10, 64)
-	raw, errHash := hex.DecodeString(hash)
-	h := journal.Head{Seq: journal.Seq(n)}
-	if !ok || err != nil || errHash != nil || n == 0 || len(raw) != len(h.Hash) {
-		return journal.Head{}, false
-	}
-	copy(h.Hash[:], raw)
-	return h, true
-}
-
-func auditVerifyCommand(a *app) *cobra.Command {
-	var kept string
-	c := &cobra.Command{
-		Use: "verify", Short: "Walk the whole chain and name the first bad record", Args: exactly(0),
-		Long: `Walk the chain from the first record to the last and recompute every hash, the
-index and the snapshot. With --head it must also contain that earlier head, which
-finds a chain that was cut, or made anew as a whole.
-
-Exit code 0 means that everything is as it was recorded; 1 names the first record
-that is not.`,
-		Example: "  sallyport audit verify\n  sallyport audit verify --head \"$(cat head.txt)\"",
-	}
-	c.Flags().StringVar(&kept, "head", "", "an earlier head, `SEQ:HASH`, that must be contained")
-	withJSON(a, c, "print one object")
-	return runs(c, func(ctx context.Context, _ []string) error {
-		var contains *journal.Head
-		if c.Flags().Changed("head") {
-			h, ok := parseHead(kept)
-			if !ok {
-				return usage("'sallyport audit head' prints one.", "--head %q is not SEQ:HASH, a number and 64 hexadecimal digits", show(kept))
-			}
-			contains = &h
-		}
-		home, cfg, err := a.dataDir()
-		if err != nil {
-			return err
-		}
-		if err := founded(home); err != nil {
-			return err
-		}
-		bar := a.startProgress("records verified")
-		head, err := a.verify(ctx, home, cfg, contains, bar)
-		bar.end()
-		return a.verified(head, err)
-	})
-}
-
-// verify walks the journal of a data directory. One that is too broken to be opened by the gate is walked all the same,
-// so that the first bad record is named and not only the one that opening came upon.
-func (a *app) verify(ctx context.Context, home string, cfg config, contains *journal.Head, bar *progress) (journal.Head, error) {
-	step := func(done, total journal.Seq) { bar.at(uint64(done), uint64(total)) }
-	g, err := a.wire(ctx, reading, home, cfg)
-	if err == nil {
-		defer g.Close()
-		return g.Verify(ctx, contains, step)
-	}
-	var broken *journal.Broken
-	if !errors.As(err, &broken) {
-		return journal.Head{}, err
-	}
-	j, errOpen := journal.Open(ctx, journal.Config{Path: filepath.Join(home, gate.JournalName), LockWait: max(cfg.Deadlines.Lock, time.Millisecond)}) // no lock is taken
-	if errOpen != nil {
-		return journal.Head{}, err
-	}
-	defer j.Close()
-	if _, errChain := j.Verify(ctx, journal.Verification{Contains: contains, Progress: step}); errors.As(errChain, &broken) {
-		return journal.Head{}, errChain
-	}
-	return journal.Head{}, err
-}
-
-// verified prints what came of a verification.
-func (a *app) verified(head journal.Head, err error) error {
-	var broken *journal.Broken
-	if err != nil && !errors.As(err, &broken) {
-		return gateProblem(err)
-	}
-	if a.json {
-		b := append(wire.AppendName([]byte{'{'}, "ok"), trueOrFalse(broken == nil)...)
-		if broken == nil {
-			b = append(wire.AppendName(b, "records"), uintText(uint64(head.Seq))...)
-			b = wire.AppendText(b, "head", headText(head))
-		} else {
-			b = append(wire.AppendName(b, "first_bad_seq"), uintText(uint64(broken.Seq))...)
-			b = wire.AppendText(b, "reason", broken.Error())
-		}
-		if err := a.printJSON(append(b, '}')); err != nil {
-			return err
-		}
-		if broken != nil {
-			return result(exitDenied)
-		}
-		return nil
-	}
-	if broken != nil {
-		return finding("Keep the file as it is, and compare it with a backup.",
-			"%s", brokenText(broken))
-	}
-	a.printf("%s, all as recorded.\nhead %s\n", plural(uint64(head.Seq), "record"), headText(head))
-	return nil
-}
-
-// brokenText names the first bad record.
-func brokenText(b *journal.Broken) string {
-	if b.Seq == 0 { // of no record: the schema, for instance
-		return "the journal is not as it was made: " + printable(b.Reason)
-	}
-	return fmt.Sprintf("record %d is the first that is not as it was recorded: %s", b.Seq, printable(b.Reason))
-}
-
-func auditHeadCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use: "head", Short: "Print the head of the chain, SEQ:HASH, to be kept elsewhere", Args: exactly(0),
-		Long:    "Print the newest record's number and hash. Kept where nobody here can change it, it\nproves later with 'audit verify --head' that nothing before it was touched.",
-		Example: "  sallyport audit head >> /mnt/elsewhere/heads.txt",
-	}
-	withJSON(a, c, "print one object")
-	return runs(c, func(ctx context.Context, _ []string) error {
-		g, _, err := a.openGate(ctx, reading)
-		if err != nil {
-			return err
-		}
-		defer g.Close()
-		h, err := g.Head(ctx)
-		if err != nil {
-			return err
-		}
-		if a.json {
-			b := append(wire.AppendName([]byte{'{'}, "seq"), uintText(uint64(h.Seq))...)
-			return a.printJSON(append(wire.AppendText(b, "hash", hex.EncodeToString(h.Hash[:])), '}'))
-		}
-		a.printf("%s\n", headText(h))
-		return nil
-	})
 }

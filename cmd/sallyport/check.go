@@ -8,18 +8,20 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/trade"
 )
 
 func checkCommand(a *app) *cobra.Command {
 	var policyFile, tool string
 	c := &cobra.Command{
-		Use: "check [--policy F] [--tool T] [--json] [FILE|-]", Short: "Judge orders from JSON Lines without executing or recording them",
+		Use: "check [FILE|-]", Short: "Judge orders from JSON Lines without executing or recording them",
 		GroupID: groupStart, Args: between(0, 1),
 		Long: `Judge orders as a dry run: JSON Lines in, one decision a line out, in order, as
 they come. Nothing is executed, reserved or recorded, and lines do not see each
@@ -29,14 +31,19 @@ is {"tool":T,"args":{...}}. A blank line is a faulty line.
 The policy and the state of the data directory are read once, at the start: one
 run is one dry run over one policy, whose SHA-256 stands in every decision. With
 --policy a draft is tried instead, wherever it lies; without a data directory
-the account is then empty.
+the account is then empty. Whether a hook has permitted a call is not part of a
+dry run: require_hook in sallyport.json changes nothing here.
+
+With --json each decision has the number of its line as line.
 
 Exit codes: 0 all were allowed, 1 any was denied.`,
 		Example: `  sallyport check --tool paper_place_order_a orders.jsonl
   sallyport check --policy draft.json --json < calls.jsonl | jq .verdict`,
 	}
 	c.Flags().StringVar(&policyFile, "policy", "", "judge by the policy in `F` instead of the one in force")
-	toolFlag(c, &tool, "")
+	toolFlag(c, &tool, "", toolNames())
+	completes(c, "policy", files)
+	c.ValidArgsFunction = files
 	withJSON(a, c, "print one decision object a line")
 	return runs(c, func(ctx context.Context, args []string) error {
 		checker, cfg, err := a.openChecker(ctx, policyFile)
@@ -84,12 +91,12 @@ func (a *app) openChecker(ctx context.Context, policyFile string) (*gate.Checker
 func readPolicyDraft(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage("Name a policy file, or leave --policy out for the policy in force.", "the policy cannot be read: %v", err)
+		return nil, usage("Name a policy file, or none for the policy in force.", "the policy cannot be read: %s", plain(err))
 	}
 	defer f.Close()
 	raw, err := readLimited(f, path)
 	if err != nil {
-		return nil, usage("A policy is a small JSON file.", "the policy cannot be read: %v", err)
+		return nil, usage("A policy is a small JSON file.", "the policy cannot be read: %s", plain(err))
 	}
 	return raw, nil
 }
@@ -104,7 +111,7 @@ func (a *app) openInput(args []string) (io.Reader, func(), error) {
 	}
 	f, err := os.Open(args[0])
 	if err != nil {
-		return nil, nil, usage("Name a file of JSON Lines, or - for standard input.", "the input cannot be read: %v", err)
+		return nil, nil, usage("Name a file of JSON Lines, or - for standard input.", "the input cannot be read: %s", plain(err))
 	}
 	return f, func() { f.Close() }, nil
 }
@@ -113,17 +120,20 @@ func (a *app) openInput(args []string) (io.Reader, func(), error) {
 func (a *app) checkAll(ctx context.Context, s *stream, in io.Reader) error {
 	show := appendCheckLine
 	if a.json {
-		show = func(dst []byte, _ uint64, d ledger.Decision, _ paint) []byte { return d.AppendJSON(dst) }
+		show = appendCheckJSON
 	}
 	bar, color := a.startProgress("lines judged"), a.color()
-	var denied uint64
+	var denied, unnamed uint64
 	err := a.printLines(func(w *bufio.Writer) error {
 		var buf []byte
 		return s.each(ctx, in, func(n uint64, d ledger.Decision, more bool) error {
 			if codeOfDecision(d) != exitFine {
 				denied++
+				if s.tool == nil && namesNoTool(d) {
+					unnamed++
+				}
 			}
-			buf = append(show(buf[:0], n, d, color), '\n')
+			buf = show(buf[:0], n, d, color)
 			if _, err := w.Write(buf); err != nil {
 				return fmt.Errorf("standard output cannot be written: %w", err)
 			}
@@ -141,24 +151,45 @@ func (a *app) checkAll(ctx context.Context, s *stream, in io.Reader) error {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "%s judged, %s denied\n", count(s.lines), count(denied))
 	}
+	if unnamed > 0 && unnamed == s.lines {
+		a.note("no line names its tool. If each is the arguments of one tool, say which: check --tool %s", defaultTool)
+	}
 	if denied > 0 {
 		return result(exitDenied)
 	}
 	return nil
 }
 
-// appendCheckLine shows one decision on one line of at most 80 columns.
-func appendCheckLine(dst []byte, n uint64, d ledger.Decision, p paint) []byte {
-	var codes []string
+// namesNoTool reports whether a line lacks the wrapper around the arguments.
+func namesNoTool(d ledger.Decision) bool {
 	for i := range d.Reasons {
-		codes = append(codes, string(d.Reasons[i].Code))
+		if d.Reasons[i].Code == trade.FieldMissing && d.Reasons[i].Field == "tool" {
+			return true
+		}
 	}
+	return false
+}
+
+// appendCheckJSON appends one decision as an object, with the number of its line.
+func appendCheckJSON(dst []byte, n uint64, d ledger.Decision, _ paint) []byte {
+	dst = strconv.AppendUint(append(dst, `{"line":`...), n, 10)
+	opened := len(dst)
+	dst = d.AppendJSON(dst)
+	dst[opened] = ','
+	return append(dst, '\n')
+}
+
+// appendCheckLine shows one decision: what came of it, and below it every reason.
+func appendCheckLine(dst []byte, n uint64, d ledger.Decision, p paint) []byte {
 	word := strings.ToLower(headline(d))
-	head := fmt.Sprintf("%5d  %-7s  ", n, word)
-	text := orderLine(d.Order)
-	if len(codes) > 0 {
-		text += ": " + strings.Join(codes, ", ")
+	dst = fmt.Appendf(dst, "%5d  %s%*s  %s\n", n, p.verdict(d, word), max(0, 7-len(word)), "", orderLine(d.Order))
+	const margin = "                  "
+	for i := 0; i < len(d.Reasons); {
+		same := sameCode(d.Reasons[i:])
+		text := indent(margin, string(d.Reasons[i].Code)+": "+sentences(d.Reasons[i:i+same]))
+		dst = append(dst, margin[:16]...)
+		dst = append(dst, strings.TrimPrefix(text, margin)...)
+		i += same
 	}
-	text = clip(text, width-len(head))
-	return append(dst, fmt.Sprintf("%5d  %s%*s  %s", n, p.verdict(d, word), 7-len(word), "", text)...)
+	return dst
 }

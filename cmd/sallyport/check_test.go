@@ -153,7 +153,7 @@ func TestCheckStopsAtAReadError(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(compliant+"\n"), &failing{broken})
 	n := 0
 	err := testStream(t, toolA).each(context.Background(), in, func(uint64, ledger.Decision, bool) error { n++; return nil })
-	if n != 1 || codeOf(err) != exitInternal || !strings.Contains(err.Error(), broken.Error()) {
+	if n != 1 || problemOf(err).exit != exitInternal || !strings.Contains(err.Error(), broken.Error()) {
 		t.Errorf("%d lines, then %v", n, err)
 	}
 }
@@ -170,12 +170,12 @@ func TestCheckAnswersBeforeTheNextLineComes(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- a.checkAll(context.Background(), testStream(t, toolA), inR) }()
 	answers := bufio.NewReader(outR)
-	for range 3 {
+	for n := 1; n <= 3; n++ {
 		if _, err := io.WriteString(inW, compliant+"\n"); err != nil {
 			t.Fatal(err)
 		}
 		line, err := answers.ReadString('\n')
-		if err != nil || !strings.HasPrefix(line, `{"verdict":"allow"`) {
+		if err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"line":%d,"verdict":"allow"`, n)) {
 			t.Fatalf("%q, %v", line, err)
 		}
 	}
@@ -186,11 +186,12 @@ func TestCheckAnswersBeforeTheNextLineComes(t *testing.T) {
 }
 
 func TestCheckLineFits80Columns(t *testing.T) {
-	d := ledger.Decision{Reasons: []policy.Reason{{Code: "SOMETHING_THAT_IS_VERY_LONG"}, {Code: "AND_ANOTHER_THING"}, {Code: "AND_A_THIRD"}}}
+	d := ledger.Decision{Reasons: []policy.Reason{{Code: "SOMETHING_THAT_IS_VERY_LONG", Message: strings.Repeat("because ", 20)}, {Code: "AND_ANOTHER_THING"}, {Code: "AND_A_THIRD"}}}
 	for _, n := range []uint64{1, 999999, 12345678901} {
-		line := string(appendCheckLine(nil, n, d, paint{}))
-		if got := len([]rune(line)); got > width {
-			t.Errorf("%d columns: %s", got, line)
+		for line := range strings.SplitSeq(string(appendCheckLine(nil, n, d, paint{})), "\n") {
+			if got := len([]rune(line)); got > width {
+				t.Errorf("%d columns: %s", got, line)
+			}
 		}
 	}
 }

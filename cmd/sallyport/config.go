@@ -68,18 +68,18 @@ func defaultConfig(home string) config {
 // loadConfig reads sallyport.json of a data directory, if there is one.
 func loadConfig(home string) (config, error) {
 	path := filepath.Join(home, configName)
-	raw, err := readTrusted(path)
+	raw, refused, err := readOwned(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return defaultConfig(home), nil
-	case errors.Is(err, errNotTrusted):
-		return config{}, usage("Make it a regular file of this user: chmod 600 "+showPath(path), "the configuration is %v", err)
+	case refused != "":
+		return config{}, usage("Make it a small regular file of this user: chmod 600 "+showPath(path), "the configuration is not used: %s", refused)
 	case err != nil:
-		return config{}, usage("Make it readable for this user, or remove it.", "the configuration cannot be read: %v", err)
+		return config{}, usage("Make it readable for this user, or remove it.", "the configuration cannot be read: %s", plain(err))
 	}
 	c, err := parseConfig(raw, home)
 	if err != nil {
-		return config{}, usage("Correct "+showPath(path)+"; every key is optional.", "the configuration is not valid:\n%v", err)
+		return config{}, usage("Correct "+showPath(path)+"; every key is optional.", "the configuration is not valid:\n%s", plain(err))
 	}
 	return c, nil
 }

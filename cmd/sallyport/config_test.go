@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,53 +169,61 @@ func TestReadTrustedRefuses(t *testing.T) {
 		}
 		return path
 	}
-	for path, want := range map[string]string{
+	files := map[string]string{
 		write("group", 2, 0o620):          "can be written by group or others (mode 0620)",
 		write("others", 2, 0o602):         "can be written by group or others (mode 0602)",
-		write("long", maxConfig+1, 0o600): "is over 1 MiB",
+		write("long", maxConfig+1, 0o600): "is over 1048576 bytes",
 		dir:                               "is not a regular file",
 		os.DevNull:                        "is not a regular file",
-	} {
-		if _, err := readTrusted(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: the error is %v, want %q in it", path, err, want)
-		}
-	}
-	if raw, err := readTrusted(write("whole", maxConfig, 0o644)); err != nil || len(raw) != maxConfig {
-		t.Errorf("a readable file of 1 MiB: %d bytes, %v", len(raw), err)
 	}
 	if os.Geteuid() == 0 {
 		foreign := write("foreign", 2, 0o600)
 		if err := os.Chown(foreign, 4711, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readTrusted(foreign); err == nil || !strings.Contains(err.Error(), "belongs to user 4711") {
-			t.Errorf("somebody else's file: %v", err)
+		files[foreign] = "belongs to another user (uid 4711)"
+	}
+	for path, want := range files {
+		if raw, refused, err := readOwned(path); err == nil || !strings.HasPrefix(refused, path+" ") || !strings.Contains(refused, want) || raw != nil {
+			t.Errorf("%s: refused as %q, %v, want %q in it", path, refused, err, want)
 		}
+	}
+	if raw, refused, err := readOwned(write("whole", maxConfig, 0o644)); err != nil || refused != "" || len(raw) != maxConfig {
+		t.Errorf("a readable file of 1 MiB: %d bytes, %q, %v", len(raw), refused, err)
+	}
+	if _, refused, err := readOwned(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) || refused != "" {
+		t.Errorf("no file: %q, %v", refused, err)
 	}
 }
 
-// TestReadTrustedDoesNotWaitForAFifo would hang if opening did.
-func TestReadTrustedDoesNotWaitForAFifo(t *testing.T) {
+// TestReadOwnedDoesNotWaitForAFifo would hang if opening did.
+func TestReadOwnedDoesNotWaitForAFifo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	mkfifo(t, path)
-	if _, err := readTrusted(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("the error is %v", err)
+	if _, refused, err := readOwned(path); err == nil || !strings.Contains(refused, "not a regular file") {
+		t.Errorf("%q, %v", refused, err)
 	}
 }
 
 func TestResolveHomePrefersFlagThenEnvironmentThenDefault(t *testing.T) {
 	env := map[string]string{"SALLYPORT_HOME": "/env", "HOME": "/home/u"}
 	getenv := func(name string) string { return env[name] }
-	for _, c := range []struct{ flag, drop, want string }{
-		{"/flag", "", "/flag"}, {"", "", "/env"}, {"", "SALLYPORT_HOME", "/home/u/.sallyport"},
+	for _, c := range []struct {
+		flag       given
+		drop, want string
+	}{
+		{given{"/flag", true}, "", "/flag"}, {given{}, "", "/env"}, {given{}, "SALLYPORT_HOME", "/home/u/.sallyport"},
 	} {
 		delete(env, c.drop)
 		if got, err := resolveHome(c.flag, getenv); err != nil || got != c.want {
-			t.Errorf("flag %q without %q: %q, %v; want %q", c.flag, c.drop, got, err, c.want)
+			t.Errorf("flag %+v without %q: %q, %v; want %q", c.flag, c.drop, got, err, c.want)
 		}
 	}
+	if _, err := resolveHome(given{"", true}, getenv); err == nil || problemOf(err).exit != exitUsage {
+		t.Errorf("an empty flag: %v", err)
+	}
 	delete(env, "HOME")
-	if _, err := resolveHome("", getenv); codeOf(err) != exitUsage {
+	if _, err := resolveHome(given{}, getenv); err == nil || problemOf(err).exit != exitUsage {
 		t.Errorf("without any home: %v", err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sallyport/gate"
-	"sallyport/journal"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -49,13 +48,13 @@ made; exit code 3 means that one of them did not hold.`,
 const liveText = `The directory of this demo is gone. To see the same with your own agent:
 
   sallyport init --quotes-sample             make ~/.sallyport; edit its policy
-  claude mcp add trading -- sallyport mcp    the tools, in Claude Code
-  codex mcp add trading -- sallyport mcp     or in Codex, or any MCP client
+  claude mcp add sallyport -- sallyport mcp  the tools, in Claude Code
+  codex mcp add sallyport -- sallyport mcp   or in Codex, or any MCP client
   sallyport hook print claude                guard other servers' tools too
   sallyport doctor                           see that all of it is armed
 
-Ask the agent to buy 10 shares of AAPL at 150.00 with the trading tools, then
-250 shares, and look at 'sallyport audit list'.
+Ask the agent to buy 10 shares of AAPL at 150.00 with the tools of sallyport,
+then 250 shares, and look at 'sallyport audit list'.
 `
 
 // demo plays the six acts.
@@ -89,7 +88,7 @@ func (d *demo) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.gate.Close()) }()
-	d.say("%s\n%s\n", d.paint.bold("Sallyport: the agent proposes, the gate decides, a person can always stop it."),
+	d.say("%s\n%s\n", d.paint.bold("Sallyport: the agent proposes, the gate decides by your policy."),
 		"Paper money, the real code, no network.")
 	d.showPolicy()
 	for i, act := range d.acts() {
@@ -138,7 +137,7 @@ func (d *demo) showPolicy() {
 
 // call sends the arguments of one tool call through the gate, as an agent would, and shows what came of it.
 func (d *demo) call(ctx context.Context, tool, args string) (ledger.Decision, error) {
-	t, err := findTool(tool)
+	t, err := findTool(tool, toolNames())
 	if err != nil {
 		return ledger.Decision{}, err
 	}
@@ -293,11 +292,10 @@ func (d *demo) falsify(ctx context.Context) error {
 	if err := errors.Join(claim(!bytes.Equal(raw, forged), "the order's price stands in the copy"), os.WriteFile(file, forged, privateMode)); err != nil {
 		return err
 	}
-	var broken *journal.Broken
-	_, err = d.app.verify(ctx, copied, defaultConfig(copied), nil, nil)
-	if err := claim(errors.As(err, &broken), "a price changed in a copy is found: %v", err); err != nil {
+	v := d.app.verify(ctx, copied, defaultConfig(copied), nil, nil)
+	if err := claim(v.broken != nil, "a price changed in a copy is found: %v", v.err); err != nil {
 		return err
 	}
-	d.say("  In a copy, 150.00 was changed to 140.00: record %d is named as the first\n  that is not as it was recorded.\n", broken.Seq)
+	d.say("  In a copy, 150.00 was changed to 140.00: record %d is named as the first\n  that is not as it was recorded.\n", v.broken.Seq)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"sallyport/gate"
 	"sallyport/hook"
 	"sallyport/journal"
+	"sallyport/ledger"
 	"sallyport/market"
 	"sallyport/policy"
 	"sallyport/wire"
@@ -24,12 +25,14 @@ import (
 func doctorCommand(a *app) *cobra.Command {
 	var harness, settings string
 	c := &cobra.Command{
-		Use: "doctor [--harness H --settings FILE]", Short: "Check that everything is in order, and armed", GroupID: groupKeep, Args: exactly(0),
+		Use: "doctor", Short: "Check that everything is in order, and armed", GroupID: groupKeep, Args: exactly(0),
 		Long: `Check the data directory: permissions, configuration, policy, journal (opened as
 every command opens it, schema and durability settings read back, the whole chain
 walked), clock, quotes, and that the gate denies a canary order that no policy
-can allow. With --harness and --settings also that the hook is really armed in
-that settings file. Other data directories are named: limits hold within one.
+can allow; that the paper venue is the one that the journal knows; and outcomes
+that nobody knows. With --harness and --settings also that the hook is really
+armed in that settings file. Other data directories are named: limits hold within
+one.
 
 Exit code 0 means that all is well, 1 that there is a finding; each comes with
 what to do about it.`,
@@ -38,7 +41,8 @@ what to do about it.`,
 	c.Flags().StringVar(&harness, "harness", "", "the harness `H` whose settings are inspected: "+strings.Join(harnesses(), ", "))
 	c.Flags().StringVar(&settings, "settings", "", "the settings `FILE` of that harness")
 	withJSON(a, c, "print one object")
-	_ = c.RegisterFlagCompletionFunc("harness", cobra.FixedCompletions(harnesses(), cobra.ShellCompDirectiveNoFileComp))
+	completes(c, "harness", words(harnesses()...))
+	completes(c, "settings", files)
 	return runs(c, func(ctx context.Context, _ []string) error {
 		if (harness == "") != (settings == "") {
 			return usageOf(c, "--harness and --settings are given together")
@@ -99,7 +103,7 @@ func (e *examination) problem(name string, err error) {
 		e.finding(name, p.repair, "%s", p.what)
 		return
 	}
-	e.finding(name, "", "%v", err)
+	e.finding(name, "", "%s", plain(err))
 }
 
 func (e *examination) examine(ctx context.Context) {
@@ -161,9 +165,12 @@ func (e *examination) files() {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			e.finding("files", "Make it readable for this user.", "%v", err)
+			e.finding("files", "Make it readable for this user.", "%s", plain(err))
 		case othersCanChange(fi) != "":
 			e.finding("files", "chmod 600 "+showPath(path)+" as its owner.", "%s %s", showPath(path), othersCanChange(fi))
+		case i >= 2 && filepath.Base(path) == configName && fi.Mode().Perm()&0o077 != 0:
+			e.note("files", "others can read %s (mode %04o); it holds no secret", showPath(path), fi.Mode().Perm())
+			continue
 		case i >= 2 && fi.Mode().Perm()&0o077 != 0:
 			e.finding("files", "chmod 600 "+showPath(path), "others can read %s (mode %04o)", showPath(path), fi.Mode().Perm())
 		default:
@@ -190,7 +197,7 @@ func (e *examination) quotes() {
 	case errors.Is(err, fs.ErrNotExist):
 		e.note("quotes", "no %s; paper orders rest until there is one ('sallyport init --quotes-sample' writes a sample)", showPath(e.cfg.Quotes))
 	case err != nil:
-		e.finding("quotes", "Correct the line, or write the file anew.", "%v", err)
+		e.finding("quotes", "Correct the line, or write the file anew.", "%s", plain(err))
 	default:
 		e.ok("quotes", "%s", plural(uint64(book.Len()), "symbol"))
 	}
@@ -200,7 +207,7 @@ func (e *examination) quotes() {
 func (e *examination) gate(ctx context.Context) {
 	g, err := e.app.wire(ctx, reading, e.home, e.cfg)
 	if err != nil {
-		e.problem("journal", gateProblem(err))
+		e.problem("journal", e.app.gateProblem(err))
 		e.policy(nil)
 		return
 	}
@@ -211,28 +218,32 @@ func (e *examination) gate(ctx context.Context) {
 	e.chain(ctx, g.Gate)
 	e.clock(ctx, g.Gate)
 	e.canary(ctx, g.Gate)
+	e.venue(ctx)
+	e.outcomes(ctx, g)
 }
 
 // policy examines the policy in force; without a gate only whether it is valid.
 func (e *examination) policy(v *gate.PolicyView) {
 	const name = "policy"
-	if v != nil {
-		if v.Reason != nil {
-			e.finding(name, "Correct "+showPath(e.cfg.Policy)+"; until then every order is denied.", "%s", printable(v.Reason.Message))
-		} else {
-			e.ok(name, "valid, SHA-256 %s", clip(v.SHA256, 22))
+	if v == nil {
+		raw, refused, err := readOwned(e.cfg.Policy)
+		v = &gate.PolicyView{SHA256: hashOf(raw)}
+		if err == nil {
+			v.Policy, err = policy.Parse(raw)
+			refused = "it is not valid"
 		}
+		if err != nil {
+			v.Reason = &policy.Reason{Code: policy.PolicyUnreadable, Message: strings.TrimPrefix(refused+": "+err.Error(), ": ")}
+		}
+	}
+	if v.Reason != nil {
+		e.finding(name, policyRepair(v.Reason, e.cfg.Policy), "%s", policyText(v.Reason))
 		return
 	}
-	raw, err := readTrusted(e.cfg.Policy)
-	if err == nil {
-		_, err = policy.Parse(raw)
+	e.ok(name, "valid, SHA-256 %s", clip(v.SHA256, 22))
+	for _, w := range warningsOf(v.Policy) {
+		e.note(name, "%s", w)
 	}
-	if err != nil {
-		e.finding(name, "Correct "+showPath(e.cfg.Policy)+".", "%v", err)
-		return
-	}
-	e.ok(name, "valid, SHA-256 %s", clip(hashOf(raw), 22))
 }
 
 func (e *examination) chain(ctx context.Context, g *gate.Gate) {
@@ -245,7 +256,7 @@ func (e *examination) chain(ctx context.Context, g *gate.Gate) {
 	case errors.As(err, &broken):
 		e.finding(name, "Keep the file as it is, and compare it with a backup.", "%s", brokenText(broken))
 	case err != nil:
-		e.finding(name, "Try again; see that the disk is in order.", "it cannot be walked: %v", err)
+		e.finding(name, "Try again; see that the disk is in order.", "it cannot be walked: %s", plain(err))
 	default:
 		e.ok(name, "%s, head %s", plural(uint64(head.Seq), "record"), shortHead(head))
 	}
@@ -257,11 +268,11 @@ func (e *examination) chain(ctx context.Context, g *gate.Gate) {
 const clockTolerance = 5 * time.Second
 
 func (e *examination) clock(ctx context.Context, g *gate.Gate) {
-	newest, err := newestTime(ctx, g)
+	newest, err := g.Newest(ctx)
 	now := e.app.now()
 	switch {
 	case err != nil:
-		e.finding("clock", "Try again; see that the disk is in order.", "the newest record cannot be read: %v", err)
+		e.finding("clock", "Try again; see that the disk is in order.", "the newest record cannot be read: %s", plain(err))
 	case newest.Sub(now) > clockTolerance:
 		e.finding("clock", "Set the clock; until then every order is denied.", "it is %v behind the newest record", newest.Sub(now).Round(time.Second))
 	default:
@@ -269,32 +280,12 @@ func (e *examination) clock(ctx context.Context, g *gate.Gate) {
 	}
 }
 
-// newestTime returns the time of the newest decision; of the first record where nothing was decided yet.
-func newestTime(ctx context.Context, g *gate.Gate) (at time.Time, err error) {
-	rows, err := g.Audit(ctx, 1)
-	if err != nil || len(rows) > 0 {
-		if len(rows) > 0 {
-			at = rows[0].At
-		}
-		return at, err
-	}
-	enough := errors.New("one record is enough")
-	err = g.Export(ctx, func(r journal.Record) error {
-		at = r.At
-		return enough
-	})
-	if errors.Is(err, enough) {
-		err = nil
-	}
-	return at, err
-}
-
 // canaryOrder is an order that no policy can allow: its value passes the largest number that a policy can hold.
 const canaryOrder = `{"symbol":"CANARY","side":"buy","quantity":"999999999999","order_type":"limit","limit_price":"999999999999"}`
 
 // canary checks that the gate denies. It is a dry run: nothing is recorded.
 func (e *examination) canary(ctx context.Context, g *gate.Gate) {
-	d, err := findTool(defaultTool)
+	d, err := findTool(defaultTool, toolNames())
 	if err != nil {
 		e.problem("canary", err)
 		return
@@ -314,6 +305,53 @@ func (e *examination) canary(ctx context.Context, g *gate.Gate) {
 	e.ok("canary", "an order that no policy can allow is denied: %s", strings.Join(codes, ", "))
 }
 
+// venue opens the paper venue as every command that executes does, if there is one.
+func (e *examination) venue(ctx context.Context) {
+	const name = "venue"
+	if !exists(filepath.Join(e.home, paperName)) {
+		e.ok(name, "no %s yet; the first order makes one", paperName)
+		return
+	}
+	g, err := e.app.wire(ctx, venue, e.home, e.cfg)
+	if err != nil {
+		e.problem(name, e.app.gateProblem(err))
+		return
+	}
+	defer g.Close()
+	e.ok(name, "%s belongs to this journal", paperName)
+}
+
+// listedOutcomes is how many unknown outcomes are listed.
+//
+//limit:doctor-outcomes The doctor lists at most 10 unknown outcomes, and counts the rest.
+const listedOutcomes = 10
+
+// outcomes finds orders of which nobody knows whether they executed.
+func (e *examination) outcomes(ctx context.Context, g opened) {
+	const name = "outcomes"
+	open, err := openOrders(ctx, g)
+	if err != nil {
+		e.finding(name, "Try again; see that the disk is in order.", "the open orders cannot be read: %s", plain(err))
+		return
+	}
+	n := 0
+	for _, o := range open {
+		if o.decision.State != ledger.OutcomeUnknown {
+			continue
+		}
+		if n++; n <= listedOutcomes {
+			e.finding(name, "Look at the broker, then: "+resolveCommand(o.Intent)+", or rejected.", "intent %s is unknown: %s, since %s UTC; its exposure stays reserved",
+				o.Intent, orderLine(o.Order), clock(o.At))
+		}
+	}
+	switch {
+	case n > listedOutcomes:
+		e.finding(name, "'sallyport orders' lists them.", "%s more are unknown", count(uint64(n-listedOutcomes)))
+	case n == 0:
+		e.ok(name, "none is unknown")
+	}
+}
+
 // inspect says whether the hook is armed in a harness's settings file.
 func (e *examination) inspect(harness, settings string) error {
 	target, err := e.app.target(harness)
@@ -327,7 +365,7 @@ func (e *examination) inspect(harness, settings string) error {
 	name := harness + " hook"
 	raw, err := os.ReadFile(settings)
 	if err != nil {
-		e.finding(name, "Put there what 'sallyport hook print "+harness+"' shows.", "not armed: %v", err)
+		e.finding(name, "Put there what 'sallyport hook print "+harness+"' shows.", "not armed: %s", plain(err))
 		return nil
 	}
 	for _, f := range hook.Inspect(target, raw) {

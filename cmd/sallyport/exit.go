@@ -6,6 +6,8 @@ import (
 
 	"sallyport/ledger"
 	"sallyport/policy"
+	"sallyport/trade"
+	"sallyport/wire"
 )
 
 // The exit codes that scripts rely on. The command hook alone uses only 0 and 2.
@@ -14,52 +16,61 @@ const (
 	exitDenied   = 1 // denied, rejected, not known to be executed, or a finding
 	exitUsage    = 2 // wrong usage or configuration
 	exitInternal = 3 // a failure of ours
-	exitHeld     = 4 // a person must decide
+	exitHeld     = 4 // a person must decide; reserved, since no policy of this release holds an order
 )
 
 // problem is an error for people: what is wrong, and what they can do about it.
 type problem struct {
-	code   int
+	exit   int
 	what   string
 	repair string
+	code   trade.Code // a stable code, where the cause has one
 }
 
 // Error returns what is wrong, without the repair.
 func (p *problem) Error() string { return p.what }
 
+// coded gives a problem its stable code.
+func (p *problem) coded(c trade.Code) *problem {
+	p.code = c
+	return p
+}
+
+// appendJSON appends the one object that a command with --json prints when it fails.
+func (p *problem) appendJSON(b []byte) []byte {
+	b = append(wire.AppendName(append(b, '{'), "error"), '{')
+	b = wire.AppendOptional(b, "code", string(p.code))
+	b = wire.AppendText(b, "message", p.what)
+	return append(wire.AppendText(b, "repair", p.repair), "}}"...)
+}
+
 // usage returns a problem of usage or configuration.
 func usage(repair, format string, args ...any) *problem {
-	return &problem{code: exitUsage, what: fmt.Sprintf(format, args...), repair: repair}
+	return &problem{exit: exitUsage, what: fmt.Sprintf(format, args...), repair: repair}
 }
 
 // finding returns a problem that a check found.
 func finding(repair, format string, args ...any) *problem {
-	return &problem{code: exitDenied, what: fmt.Sprintf(format, args...), repair: repair}
+	return &problem{exit: exitDenied, what: fmt.Sprintf(format, args...), repair: repair}
 }
 
 // internal returns a failure of ours or of the machine.
-func internal(err error) *problem { return &problem{code: exitInternal, what: err.Error()} }
+func internal(err error) *problem { return &problem{exit: exitInternal, what: plain(err)} }
+
+// problemOf returns what a command's error says to people; what is not classified is a failure of ours.
+func problemOf(err error) *problem {
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return internal(err)
+}
 
 // silent ends a command with a code whose cause has been printed already.
 type silent int
 
 // Error is never shown.
 func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
-
-// codeOf returns the exit code of a command's error; what is not classified is a failure of ours.
-func codeOf(err error) int {
-	var p *problem
-	var s silent
-	switch {
-	case err == nil:
-		return exitFine
-	case errors.As(err, &s):
-		return int(s)
-	case errors.As(err, &p):
-		return p.code
-	}
-	return exitInternal
-}
 
 // codeOfDecision returns the exit code of one decision: 0 only for what was allowed and did not fail.
 func codeOfDecision(d ledger.Decision) int {

@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+
+	"sallyport/gate"
 )
 
 // homeVariable names the environment variable that says where the data directory is.
@@ -24,10 +27,12 @@ const maxConfig = 1 << 20
 const privateMode os.FileMode = 0o600
 
 // resolveHome returns the absolute path of the data directory: the flag, else SALLYPORT_HOME, else ~/.sallyport.
-func resolveHome(flag string, getenv func(string) string) (string, error) {
-	dir := flag
-	if dir == "" {
-		dir = getenv(homeVariable)
+func resolveHome(flag given, getenv func(string) string) (string, error) {
+	dir := getenv(homeVariable)
+	if flag.set {
+		if dir = flag.text; dir == "" {
+			return "", usage("Name a directory, or leave --data-dir out.", "--data-dir is empty")
+		}
 	}
 	if dir == "" {
 		user := getenv("HOME")
@@ -38,7 +43,7 @@ func resolveHome(flag string, getenv func(string) string) (string, error) {
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", usage("Give an absolute path.", "the data directory %s has no absolute path: %v", showPath(dir), err)
+		return "", usage("Give an absolute path.", "the data directory %s has no absolute path: %s", showPath(dir), plain(err))
 	}
 	return abs, nil
 }
@@ -50,7 +55,7 @@ func checkHome(dir string) (exists bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, usage("Make the directory readable for this user, or name another.", "the data directory cannot be read: %v", err)
+		return false, usage("Make the directory readable for this user, or name another.", "the data directory cannot be read: %s", plain(err))
 	case !fi.IsDir():
 		return false, usage("Name a directory.", "%s is not a directory", showPath(dir))
 	}
@@ -73,28 +78,14 @@ func othersCanChange(fi fs.FileInfo) string {
 	return ""
 }
 
-// errNotTrusted says that a file exists and is refused.
-var errNotTrusted = errors.New("not trusted")
-
-// readTrusted reads a file that only we or root can change. All checks are made on the open descriptor, so that what
-// was checked is what is read. A fifo cannot make it wait.
-func readTrusted(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
+// readOwned reads a file that only we or root can change, as the gate reads the policy. refused says that the file is
+// there and is not used, in words that follow its name.
+func readOwned(path string) (raw []byte, refused string, err error) {
+	raw, err = gate.ReadOwned(path, maxConfig)
+	if errors.Is(err, gate.ErrNotOwned) {
+		refused, _, _ = strings.Cut(strings.TrimPrefix(err.Error(), gate.ErrNotOwned.Error()+": "), "; run ")
 	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is not a regular file", errNotTrusted, showPath(path))
-	}
-	if why := othersCanChange(fi); why != "" {
-		return nil, fmt.Errorf("%w: %s %s", errNotTrusted, showPath(path), why)
-	}
-	return readLimited(f, path)
+	return raw, refused, err
 }
 
 // readLimited reads at most maxConfig bytes and refuses more.
@@ -104,7 +95,7 @@ func readLimited(r io.Reader, name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(raw) > maxConfig {
-		return nil, fmt.Errorf("%w: %s is over 1 MiB", errNotTrusted, showPath(name))
+		return nil, fmt.Errorf("%s is over 1 MiB", showPath(name))
 	}
 	return raw, nil
 }

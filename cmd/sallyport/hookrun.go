@@ -22,16 +22,16 @@ func hookArguments(a *app, args []string) (harness string, ok bool) {
 		case args[i] == "--help" || args[i] == "-h":
 			return "", false
 		case joined:
-			a.home = dir
+			a.home = given{dir, true}
 		case args[i] == "--data-dir" && i+1 < len(args):
 			i++
-			a.home = args[i]
+			a.home = given{args[i], true}
 		default:
 			words = append(words, args[i])
 		}
 	}
-	if len(words) > 0 && (words[0] == "print" || words[0] == "help") {
-		a.home = ""
+	if len(words) > 0 && words[0] == "print" {
+		a.home = given{}
 		return "", false
 	}
 	return strings.Join(words, " "), true
@@ -60,7 +60,7 @@ func hookConfig(a *app, harness string) (hc hook.Config) {
 	hc.Open = func(ctx context.Context) (hook.Gate, error) {
 		g, err := a.wire(ctx, permitting, home, cfg)
 		if err != nil {
-			return nil, err
+			return nil, internal(err)
 		}
 		return g, nil
 	}

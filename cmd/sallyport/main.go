@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 )
 
 func main() { os.Exit(run(newApp(), os.Args[1:])) }
@@ -20,8 +19,10 @@ func run(a *app, args []string) (code int) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(a.stderr, "sallyport: internal error: %v\nWhat was recorded and sent is in 'sallyport audit list'. Please report this.\n", show(fmt.Sprint(r)))
-			code = exitInternal
+			code = a.report(&problem{
+				exit: exitInternal, what: "internal error: " + show(fmt.Sprint(r)),
+				repair: "What was recorded and sent is in 'sallyport audit list'. Please report this.",
+			})
 		}
 	}()
 	if len(args) == 1 && (args[0] == "version" || args[0] == "--version") {
@@ -31,22 +32,25 @@ func run(a *app, args []string) (code int) {
 	return a.report(execute(a, args))
 }
 
-// report prints a command's error, with its repair, and returns the exit code.
+// report prints a command's error, with its repair, and returns the exit code. A command with --json prints it as one
+// object on standard output, where a program looks for it; what is for people goes to standard error.
 func (a *app) report(err error) int {
 	var s silent
-	var p *problem
 	switch {
 	case err == nil:
 		return exitFine
 	case errors.As(err, &s):
 		return int(s)
-	case errors.As(err, &p):
-		fmt.Fprintf(a.stderr, "sallyport: %s\n", showLines(p.what))
-		if p.repair != "" {
-			fmt.Fprintf(a.stderr, "%s\n", strings.TrimSpace(p.repair))
-		}
-		return p.code
 	}
-	fmt.Fprintf(a.stderr, "sallyport: %s\n", showLines(err.Error()))
-	return exitInternal
+	p := problemOf(err)
+	if a.json {
+		if err := a.printJSON(p.appendJSON(nil)); err == nil {
+			return p.exit
+		}
+	}
+	a.tell(p.what)
+	if p.repair != "" {
+		fmt.Fprint(a.stderr, indent("", showLines(p.repair)))
+	}
+	return p.exit
 }

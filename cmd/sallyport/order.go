@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,6 @@ import (
 	"sallyport/dialect"
 	"sallyport/gate"
 	"sallyport/ledger"
-	"sallyport/policy"
-	"sallyport/trade"
 	"sallyport/wire"
 )
 
@@ -28,21 +27,23 @@ const defaultTool = "paper_place_order_a"
 func orderCommand(a *app) *cobra.Command {
 	var tool string
 	c := &cobra.Command{
-		Use: "order [--tool T] JSON|-", Short: "Propose one order: decide it, record it, execute it on paper",
+		Use: "order JSON|-", Short: "Propose one order: decide it, record it, execute it on paper",
 		GroupID: groupOrders, Args: exactly(1),
 		Long: `Send one guarded order through the gate to the paper venue. The decision is
-recorded before anything acts on it. JSON is the arguments of the tool T; with -
-they are read from standard input.
+recorded before anything acts on it. JSON is the arguments of the tool T, which is
+paper_place_order_a or paper_place_order_b; with - they are read from standard
+input. To try an order without executing it there is check.
 
-Exit codes: 0 executed, 1 denied, rejected or not known to be executed, 4 held.`,
+Exit codes: 0 executed or working, 1 denied, rejected or not known to be
+executed; 4 is reserved.`,
 		Example: `  sallyport order '{"symbol":"AAPL","side":"buy","quantity":"10",
       "order_type":"limit","limit_price":"150.00"}'
   sallyport order --json --tool paper_place_order_b - < order.json`,
 	}
-	toolFlag(c, &tool, defaultTool)
+	toolFlag(c, &tool, defaultTool, executingTools())
 	withJSON(a, withAgent(a, c), "print the decision object")
 	return runs(c, func(ctx context.Context, args []string) error {
-		d, err := findTool(tool)
+		d, err := findTool(tool, executingTools())
 		if err != nil {
 			return err
 		}
@@ -61,11 +62,12 @@ Exit codes: 0 executed, 1 denied, rejected or not known to be executed, 4 held.`
 }
 
 // toolFlag gives a command the flag --tool with its completions.
-func toolFlag(c *cobra.Command, tool *string, value string) {
-	c.Flags().StringVar(tool, "tool", value, "the tool `T` whose arguments are given: "+strings.Join(toolNames(), ", "))
-	_ = c.RegisterFlagCompletionFunc("tool", cobra.FixedCompletions(toolNames(), cobra.ShellCompDirectiveNoFileComp))
+func toolFlag(c *cobra.Command, tool *string, value string, names []string) {
+	c.Flags().StringVar(tool, "tool", value, "the tool `T` whose arguments are given: "+strings.Join(names, ", "))
+	completes(c, "tool", words(names...))
 }
 
+// toolNames returns the names of all tools whose arguments can be read.
 func toolNames() []string {
 	var names []string
 	for _, d := range dialect.Table() {
@@ -74,11 +76,20 @@ func toolNames() []string {
 	return names
 }
 
-func findTool(name string) (*dialect.Dialect, error) {
-	if d, ok := dialect.Find(name); ok {
+// executingTools returns the tools that place orders at the paper venue. The others only check, or are read for
+// somebody else who makes the call.
+func executingTools() []string { return []string{toolA, toolB} }
+
+// findTool returns the dialect of one of the tools.
+func findTool(name string, names []string) (*dialect.Dialect, error) {
+	d, ok := dialect.Find(name)
+	switch {
+	case ok && slices.Contains(names, name):
 		return d, nil
+	case ok:
+		return nil, usage("Use "+strings.Join(names, " or ")+"; check judges an order of any tool.", "the tool %s places no orders at the paper venue", name)
 	}
-	return nil, usage("Use one of "+strings.Join(toolNames(), ", ")+".", "the tool %q is not known", show(name))
+	return nil, usage("Use one of "+strings.Join(names, ", ")+".", "the tool %q is not known%s", show(name), perhaps("", nearest(name, names)))
 }
 
 // body returns the argument itself, or what standard input holds.
@@ -118,108 +129,12 @@ func (a *app) decided(d ledger.Decision) error {
 	return result(code)
 }
 
-// headline says in one word what came of a decision.
-func headline(d ledger.Decision) string {
-	switch {
-	case d.Verdict == policy.Deny:
-		return "DENIED"
-	case d.Verdict == policy.Hold:
-		return "HELD"
-	}
-	switch d.State {
-	case ledger.Succeeded:
-		if d.Clears == ledger.ClearsSend && d.Filled.Sign() == 0 {
-			return "ACCEPTED" // it rests at the venue, or ended there unfilled
-		}
-		return "EXECUTED"
-	case ledger.Failed:
-		return "REJECTED"
-	case ledger.OutcomeUnknown:
-		return "UNKNOWN"
-	}
-	return "ALLOWED"
-}
-
-// describe shows one decision to a person.
-func describe(d ledger.Decision, p paint) string {
-	var b strings.Builder
-	head := headline(d)
-	b.WriteString(p.bold(p.verdict(d, head)) + "  " + orderLine(d.Order))
-	if !d.Order.IsZero() {
-		b.WriteString(", " + d.Order.Notional().Money() + " in all")
-	}
-	b.WriteString("\n")
-	for i := range d.Reasons {
-		r := &d.Reasons[i]
-		b.WriteString("  " + p.bold(string(r.Code)) + "\n" + indent("    ", printable(r.Message)))
-		if r.Limit != "" || r.Observed != "" {
-			b.WriteString(indent("    ", limits(r)))
-		}
-	}
-	b.WriteString(table(details(d)))
-	if d.State == ledger.OutcomeUnknown {
-		b.WriteString(indent("  ", "Whether it executed is not known; its exposure stays reserved. Look with sallyport audit show, settle it with sallyport audit resolve."))
-	}
-	return b.String()
-}
-
-// printable shows a sentence of ours that may hold text from outside.
-func printable(s string) string { return trade.Printable(s, 600) }
-
-func limits(r *policy.Reason) string {
-	var parts []string
-	if r.Limit != "" {
-		parts = append(parts, "limit "+show(r.Limit))
-	}
-	if r.Observed != "" {
-		parts = append(parts, "observed "+show(r.Observed))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// details are the rows below a decision.
-func details(d ledger.Decision) [][]string {
-	var rows [][]string
-	add := func(name, value string) {
-		if value != "" {
-			rows = append(rows, []string{"  " + name, value})
-		}
-	}
-	if d.Filled.Sign() > 0 {
-		add("filled", d.Filled.String()+" at "+d.FillPrice.Money())
-	} else if d.State == ledger.Succeeded && d.Ended == "" {
-		add("filled", "nothing yet; the order is working")
-	}
-	add("ended", d.Ended)
-	add("venue", strings.TrimSpace(show(d.Status)+" "+show(d.OrderID)))
-	if d.State != ledger.Succeeded {
-		add("message", clip(show(d.Message), width-14))
-	}
-	if d.MaxQuantityNow != nil {
-		add("would pass", "at most "+d.MaxQuantityNow.String()+" shares, all else equal")
-	}
-	if d.RetryAfter > 0 {
-		add("try again", "after "+d.RetryAfter.String())
-	}
-	if d.Repeated {
-		add("repeated", "this id was decided before; nothing was executed again")
-	}
-	if len(d.Flags) > 0 {
-		add("flags", strings.Join(d.Flags, ", "))
-	}
-	add("client id", string(d.ClientOrderID))
-	add("agent says", clip(show(d.AgentReason), width-14))
-	add("intent", string(d.Intent))
-	add("state", string(d.State))
-	add("policy", d.PolicySHA256)
-	return rows
-}
-
 func ordersCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "orders", Short: "List the orders that are open", GroupID: groupOrders, Args: exactly(0),
-		Long: `List the orders that the ledger holds open, oldest first: permitted to somebody
-else, in flight, of unknown outcome, or working at the venue.`,
+		Long: `List the orders that the ledger holds open, oldest first: permitted (a harness may
+make the call), sending, unknown, working or partly filled at the venue. Times are
+UTC.`,
 		Example: "  sallyport orders\n  sallyport orders --json",
 	}
 	withJSON(a, c, "print one object a line")
@@ -229,14 +144,14 @@ else, in flight, of unknown outcome, or working at the venue.`,
 			return err
 		}
 		defer g.Close()
-		open, err := g.Orders(ctx)
+		open, err := openOrders(ctx, g)
 		if err != nil {
 			return err
 		}
 		if a.json {
 			return a.printLines(func(w *bufio.Writer) error {
 				for i := range open {
-					w.Write(append(appendWorking(nil, &open[i]), '\n'))
+					w.Write(append(appendOpen(nil, &open[i]), '\n'))
 				}
 				return nil
 			})
@@ -245,26 +160,70 @@ else, in flight, of unknown outcome, or working at the venue.`,
 			a.printf("No orders are open.\n")
 			return nil
 		}
-		rows := [][]string{{"SINCE", "INTENT", "STATE", "ORDER", "FILLED"}}
-		for _, o := range open {
-			since := o.At.UTC().Format("15:04:05")
-			rows = append(rows, []string{since, string(o.Intent), o.State, clip(orderLine(o.Order), 23), o.Filled.String()})
-		}
-		a.printf("%s", table(rows))
+		a.printf("%s", describeOrders(open))
 		return nil
 	})
 }
 
-func appendWorking(b []byte, o *gate.WorkingOrder) []byte {
+// openOrder is an open order with what the record says of it.
+type openOrder struct {
+	gate.WorkingOrder
+	decision ledger.Decision
+}
+
+// openOrders returns the orders that are open, oldest first. It first takes in what the venue has to tell.
+func openOrders(ctx context.Context, g opened) ([]openOrder, error) {
+	working, err := g.Orders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]openOrder, 0, len(working))
+	for _, w := range working {
+		d, _, err := g.History(ctx, w.Intent)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, openOrder{w, d})
+	}
+	return all, nil
+}
+
+func describeOrders(open []openOrder) string {
+	rows := [][]string{{timeHeader, "INTENT", "STATE", "ORDER"}}
+	unknown := false
+	for _, o := range open {
+		text := orderLine(o.Order)
+		if o.Filled.Sign() > 0 {
+			text += ", " + o.Filled.String() + " filled"
+		}
+		if o.Agent != "local" {
+			text += ", agent " + show(string(o.Agent))
+		}
+		unknown = unknown || o.decision.State == ledger.OutcomeUnknown
+		rows = append(rows, []string{clock(o.At), string(o.Intent), stateWord(o.decision), text})
+	}
+	text := table(rows)
+	if unknown {
+		text += "\n" + indent("", "What is unknown keeps its exposure reserved. Look at the broker, then settle it, as accepted or rejected:") +
+			"  sallyport audit resolve INTENT accepted --reason TEXT\n"
+	}
+	return text
+}
+
+// appendOpen appends an open order. sent_as is the id under which the venue was sent it, order_id the venue's own.
+func appendOpen(b []byte, o *openOrder) []byte {
 	b = wire.AppendText(append(b, '{'), "intent_id", string(o.Intent))
-	b = wire.AppendText(b, "broker_order_id", string(o.ID))
+	b = wire.AppendText(b, "order_status", o.decision.OrderStatus())
 	b = wire.AppendText(b, "agent", string(o.Agent))
-	b = wire.AppendText(b, "state", o.State)
 	b = o.Order.AppendJSON(wire.AppendName(b, "order"))
 	b = wire.AppendText(b, "filled_quantity", o.Filled.String())
+	if o.decision.Clears == ledger.ClearsSend {
+		b = wire.AppendText(b, "sent_as", string(o.ID))
+	}
+	b = wire.AppendOptional(b, "order_id", o.decision.OrderID)
 	b = wire.AppendText(b, "at", o.At.UTC().Format(ledger.TimeFormat))
-	if !o.NotAfter.IsZero() {
-		b = wire.AppendText(b, "not_after", o.NotAfter.UTC().Format(ledger.TimeFormat))
+	if o.decision.State == ledger.Allowed && !o.Deadline.IsZero() { // then a missing outcome is unknown
+		b = wire.AppendText(b, "deadline", o.Deadline.UTC().Format(ledger.TimeFormat))
 	}
 	return append(b, '}')
 }

@@ -6,24 +6,27 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/gate"
 	"sallyport/policy"
+	"sallyport/trade"
 	"sallyport/wire"
 )
 
 func policyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "policy", Short: "Show, validate or hash the policy", GroupID: groupKeep,
+		Use: "policy", Short: "Show, validate or hash the policy, or print the default one", GroupID: groupKeep,
 		Long: `The policy is the operator's file of limits, policy.json in the data directory
 unless the configuration names another. No command and no tool edits it; an edit
 of yours holds from the next order on. While it cannot be read, is not valid, or
 could be written by somebody else, every order is denied.`,
 		Example: "  sallyport policy show\n  sallyport policy validate draft.json",
 	}
-	return parent(c, policyShowCommand(a), policyValidateCommand(a), policyHashCommand(a))
+	return parent(c, policyShowCommand(a), policyValidateCommand(a), policyHashCommand(a), policyDefaultCommand(a))
 }
 
 // view reads the policy in force.
@@ -41,8 +44,33 @@ func inForce(v gate.PolicyView, cfg config) error {
 	if v.Reason == nil {
 		return nil
 	}
-	repair := "Correct " + showPath(cfg.Policy) + "; until then every order is denied."
-	return finding(repair, "%s: %s", v.Reason.Code, printable(v.Reason.Message))
+	return policyProblem(v.Reason, policyRepair(v.Reason, cfg.Policy))
+}
+
+// policyRepair says what helps where the policy in force allows nothing.
+func policyRepair(r *policy.Reason, path string) string {
+	switch {
+	case r.Code == policy.PolicyInvalid:
+		return "Correct " + showPath(path) + "; until then every order is denied."
+	case !exists(path):
+		return "Put a policy there; 'sallyport policy default' prints one. Until then every order is denied."
+	}
+	return "Make it a small regular file of this user: chmod 600 " + showPath(path) + "; until then every order is denied."
+}
+
+// policyProblem says why a policy is not used: each thing that is wrong on a line of its own.
+func policyProblem(r *policy.Reason, repair string) *problem {
+	return finding(repair, "%s: %s", r.Code, policyText(r)).coded(r.Code)
+}
+
+// policyText shows a reason of a policy, each problem on a line of its own.
+func policyText(r *policy.Reason) string {
+	text := plainText(trade.Printable(r.Message, 8192))
+	if r.Code == policy.PolicyInvalid {
+		text = strings.ReplaceAll(text, "; line ", "\n  line ")
+		text = strings.Replace(text, "nothing is allowed: line ", "nothing is allowed:\n  line ", 1)
+	}
+	return text
 }
 
 func policyShowCommand(a *app) *cobra.Command {
@@ -73,64 +101,125 @@ func policyShowCommand(a *app) *cobra.Command {
 
 func policyValidateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "validate [FILE]", Short: "Say whether a policy is valid, and what is wrong with it", Args: between(0, 1),
-		Long: `Say whether the policy in force is valid, or the one in FILE, a draft anywhere.
+		Use: "validate [FILE|-]", Short: "Say whether a policy is valid, and what is wrong with it", Args: between(0, 1),
+		Long: `Say whether the policy in force is valid, or the one in FILE, a draft anywhere, or
+with - on standard input. A file that the gate would refuse because of its owner
+or mode is not valid. A policy that is valid and can allow nothing is warned of.
 Exit code 0 means valid, 1 not valid.`,
-		Example: "  sallyport policy validate\n  sallyport policy validate draft.json",
+		Example:           "  sallyport policy validate\n  sallyport policy validate draft.json",
+		ValidArgsFunction: files,
 	}
 	withJSON(a, c, "print one object")
 	return runs(c, func(ctx context.Context, args []string) error {
-		v, path, err := a.viewOf(ctx, args)
+		d, err := a.draft(ctx, args)
 		if err != nil {
 			return err
 		}
+		v := d.view
+		warnings := warningsOf(v.Policy)
 		if a.json {
 			b := append(wire.AppendName([]byte{'{'}, "valid"), trueOrFalse(v.Reason == nil)...)
-			b = wire.AppendText(b, "path", path)
+			b = wire.AppendText(b, "path", d.path)
 			b = wire.AppendOptional(b, "sha256", v.SHA256)
 			if v.Reason != nil {
 				b = wire.AppendText(b, "code", string(v.Reason.Code))
-				b = wire.AppendText(b, "message", v.Reason.Message)
+				b = wire.AppendText(b, "message", plainText(v.Reason.Message))
+				b = wire.AppendText(b, "repair", d.repair)
 			}
-			if err := a.printJSON(append(b, '}')); err != nil {
-				return err
-			}
-			if v.Reason != nil {
-				return result(exitDenied)
-			}
-			return nil
+			b = append(appendTexts(wire.AppendName(b, "warnings"), warnings), '}')
+			return errors.Join(a.printJSON(b), resultIf(v.Reason != nil))
 		}
 		if v.Reason != nil {
-			return finding("Correct "+showPath(path)+".", "%s: %s", v.Reason.Code, printable(v.Reason.Message))
+			return policyProblem(v.Reason, d.repair)
 		}
-		a.printf("%s is valid.\nSHA-256 %s\n", showPath(path), v.SHA256)
+		a.printf("%s is valid.\nSHA-256 %s\n", showPath(d.path), v.SHA256)
+		for _, w := range warnings {
+			a.note("warning: %s", w)
+		}
 		return nil
 	})
 }
 
-// viewOf reads the policy in FILE, or the one in force.
-func (a *app) viewOf(ctx context.Context, args []string) (gate.PolicyView, string, error) {
-	if len(args) == 0 {
-		v, cfg, err := a.view(ctx)
-		return v, cfg.Policy, err
+// resultIf ends a command with the exit code of a finding if there is one.
+func resultIf(found bool) error {
+	if found {
+		return result(exitDenied)
 	}
-	raw, err := readPolicyDraft(args[0])
-	if err != nil {
-		return gate.PolicyView{}, args[0], err
-	}
-	v := gate.PolicyView{Raw: raw, SHA256: hashOf(raw)}
-	if v.Policy, err = policy.Parse(raw); err != nil {
-		v.Reason = &policy.Reason{Code: policy.PolicyInvalid, Field: "policy", Message: err.Error()}
-	}
-	a.warnOfOwner(args[0])
-	return v, args[0], nil
+	return nil
 }
 
-// warnOfOwner says where a draft, good as it is, would be refused because of its mode or owner.
-func (a *app) warnOfOwner(path string) {
-	if _, err := readTrusted(path); errors.Is(err, errNotTrusted) {
-		a.note("as it lies there the gate would refuse it: %v", err)
+func appendTexts(b []byte, texts []string) []byte {
+	b = append(b, '[')
+	for i, t := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.AppendString(b, t)
 	}
+	return append(b, ']')
+}
+
+// warningsOf says what a valid policy can never allow, though nothing is wrong with how it is written.
+func warningsOf(p *policy.Policy) (warnings []string) {
+	if !p.IsValid() {
+		return nil
+	}
+	buys, sells := slices.Contains(p.Sides(), trade.Buy), slices.Contains(p.Sides(), trade.Sell)
+	if !slices.Contains(p.OrderTypes(), trade.Limit) {
+		warnings = append(warnings, "it allows no order: order_type_allowlist does not have limit, and other orders are not taken in this version")
+	}
+	if p.MaxQuantity().Sign() == 0 {
+		warnings = append(warnings, "it allows no order: max_quantity is zero")
+	}
+	if buys && p.MaxNotional().Sign() == 0 {
+		warnings = append(warnings, "it allows no buy: max_gross_buy_notional_usd is zero")
+	}
+	if sells && (!buys || p.MaxNotional().Sign() == 0) {
+		warnings = append(warnings, "it allows only sells, and a sell needs a position that is there already")
+	}
+	return warnings
+}
+
+// draft is a policy that is looked at, and where it lies.
+type draft struct {
+	view   gate.PolicyView
+	path   string
+	repair string // of what is wrong with it
+}
+
+// draft reads the policy in FILE, on standard input, or the one in force.
+func (a *app) draft(ctx context.Context, args []string) (draft, error) {
+	if len(args) == 0 {
+		v, cfg, err := a.view(ctx)
+		d := draft{view: v, path: cfg.Policy}
+		if v.Reason != nil {
+			d.repair = policyRepair(v.Reason, d.path)
+		}
+		return d, err
+	}
+	d := draft{path: args[0], repair: "Correct " + showPath(args[0]) + "."}
+	var raw []byte
+	var refused string
+	var err error
+	if args[0] == "-" {
+		d.path, d.repair = "standard input", "Correct it."
+		raw, err = readLimited(a.stdin, d.path)
+	} else {
+		raw, refused, err = readOwned(args[0])
+	}
+	switch {
+	case refused != "":
+		d.repair = "Make it a small regular file of this user: chmod 600 " + showPath(args[0])
+		d.view.Reason = &policy.Reason{Code: policy.PolicyUnreadable, Field: "policy", Message: "as it lies there the gate would refuse it: " + refused}
+		return d, nil
+	case err != nil:
+		return d, usage("Name a policy file, or none for the policy in force.", "the policy cannot be read: %s", plain(err))
+	}
+	d.view = gate.PolicyView{Raw: raw, SHA256: hashOf(raw)}
+	if d.view.Policy, err = policy.Parse(raw); err != nil {
+		d.view.Reason = &policy.Reason{Code: policy.PolicyInvalid, Field: "policy", Message: "it is not valid, so nothing is allowed: " + err.Error()}
+	}
+	return d, nil
 }
 
 func hashOf(raw []byte) string {
@@ -141,7 +230,8 @@ func hashOf(raw []byte) string {
 func policyHashCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "hash", Short: "Print the SHA-256 of the policy in force", Args: exactly(0),
-		Long:    "Print the SHA-256 of the bytes of the policy in force, as decisions carry it.",
+		Long: `Print the SHA-256 of the bytes of the policy in force, as decisions carry it. Of a
+policy that is not valid it is printed with a warning, and the exit code is 1.`,
 		Example: "  sallyport policy hash",
 	}
 	withJSON(a, c, "print one object")
@@ -155,10 +245,25 @@ func policyHashCommand(a *app) *cobra.Command {
 		}
 		if a.json {
 			b := wire.AppendText([]byte{'{'}, "path", cfg.Policy)
-			return a.printJSON(append(wire.AppendText(b, "sha256", v.SHA256), '}'))
+			b = wire.AppendText(b, "sha256", v.SHA256)
+			b = append(wire.AppendName(b, "valid"), trueOrFalse(v.Reason == nil)...)
+			return errors.Join(a.printJSON(append(b, '}')), resultIf(v.Reason != nil))
 		}
 		a.printf("%s\n", v.SHA256)
-		return nil
+		return inForce(v, cfg)
+	})
+}
+
+func policyDefaultCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "default", Short: "Print the default policy", Args: exactly(0),
+		Long: `Print the policy that a new data directory gets, to start a draft from, or to put
+one back that is gone.`,
+		Example: "  sallyport policy default > draft.json",
+	}
+	return runs(c, func(context.Context, []string) error {
+		_, err := a.stdout.Write(policy.Default())
+		return err
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,15 +12,14 @@ import (
 	"sallyport/wire"
 )
 
-// clock shows a time in tables: UTC, to the second, without the year.
-func clock(t time.Time) string { return t.UTC().Format("01-02 15:04:05") }
-
 func positionsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "positions", Short: "Show positions, pending orders and the venue's cash", GroupID: groupOrders, Args: exactly(0),
 		Long: `Show what the ledger knows of each position: shares held, shares of buys and
 sells that are pending, and beside it what the venue itself says. The two must
-agree; a difference is marked.`,
+agree; a difference is marked. Positions at venues whose fills nobody tells us,
+which are those of tools under a hook, are not known: what was accepted there
+stays pending.`,
 		Example: "  sallyport positions\n  sallyport positions --json",
 	}
 	withJSON(a, c, "print one object")
@@ -61,113 +59,79 @@ func venueQuantity(h gate.Holdings, s trade.Symbol) trade.Decimal {
 	return trade.Decimal{}
 }
 
-func describePositions(held []gate.Position, h gate.Holdings) string {
-	text := "account  " + string(paperAccount) + "\ncash     " + h.Cash.Money() + "\n"
-	if len(held) == 0 && len(h.Positions) == 0 {
-		return text + "No positions.\n"
-	}
-	rows := [][]string{{"SYMBOL", "HELD", "BUYS PENDING", "SELLS PENDING", "AT THE VENUE"}}
+// line is one symbol as the ledger holds it, and as the venue does.
+type line struct {
+	gate.Position
+	ours   bool // an account of our venue
+	theirs trade.Decimal
+}
+
+func (l line) differs() bool { return l.ours && l.theirs.Cmp(l.Quantity) != 0 }
+
+// positionLines puts what the ledger knows beside what the venue says.
+func positionLines(held []gate.Position, h gate.Holdings) (lines []line) {
 	listed := map[trade.Symbol]bool{}
 	for _, p := range held {
-		theirs := venueQuantity(h, p.Symbol).String()
-		if p.Account != paperAccount {
-			theirs = "account " + show(string(p.Account))
-		} else {
+		l := line{Position: p, ours: p.Account == paperAccount}
+		if l.ours {
+			l.theirs = venueQuantity(h, p.Symbol)
 			listed[p.Symbol] = true
-			if theirs != p.Quantity.String() {
-				theirs += "  differs"
-			}
 		}
-		rows = append(rows, []string{p.Symbol.String(), p.Quantity.String(), p.PendingBuys.String(), p.PendingSells.String(), theirs})
+		lines = append(lines, l)
 	}
 	for _, p := range h.Positions {
 		if !listed[p.Symbol] {
-			rows = append(rows, []string{p.Symbol.String(), "0", "0", "0", p.Quantity.String() + "  differs"})
+			lines = append(lines, line{gate.Position{Account: paperAccount, Symbol: p.Symbol}, true, p.Quantity})
 		}
 	}
-	return text + "\n" + table(rows)
+	return lines
+}
+
+func describePositions(held []gate.Position, h gate.Holdings) string {
+	text := "account  " + string(paperAccount) + "\ncash     " + h.Cash.Money() + "\n"
+	lines := positionLines(held, h)
+	if len(lines) == 0 {
+		return text + "No positions.\n"
+	}
+	rows := [][]string{{"SYMBOL", "HELD", "BUYS PENDING", "SELLS PENDING", "AT THE VENUE"}}
+	differs := false
+	for _, l := range lines {
+		theirs := "account " + show(string(l.Account))
+		if l.ours {
+			theirs = l.theirs.String()
+		}
+		if l.differs() {
+			theirs += "  differs"
+			differs = true
+		}
+		rows = append(rows, []string{l.Symbol.String(), l.Quantity.String(), l.PendingBuys.String(), l.PendingSells.String(), theirs})
+	}
+	text += "\n" + table(rows)
+	if differs {
+		text += "\n" + indent("", "Where the venue differs, something traded past this journal. Compare 'sallyport audit list' with the venue's own book.")
+	}
+	return text
 }
 
 func appendPositions(b []byte, held []gate.Position, h gate.Holdings) []byte {
+	lines := positionLines(held, h)
 	b = wire.AppendText(append(b, '{'), "account", string(paperAccount))
 	b = wire.AppendText(b, "cash", h.Cash.Money())
+	b = append(wire.AppendName(b, "differs"), trueOrFalse(slices.ContainsFunc(lines, line.differs))...)
 	b = append(wire.AppendName(b, "positions"), '[')
-	for i, p := range held {
+	for i, l := range lines {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = wire.AppendText(append(b, '{'), "account", string(p.Account))
-		b = wire.AppendText(b, "symbol", p.Symbol.String())
-		b = wire.AppendText(b, "quantity", p.Quantity.String())
-		b = wire.AppendText(b, "pending_buys", p.PendingBuys.String())
-		b = append(wire.AppendText(b, "pending_sells", p.PendingSells.String()), '}')
-	}
-	b = append(wire.AppendName(append(b, ']'), "venue"), '[')
-	for i, p := range h.Positions {
-		if i > 0 {
-			b = append(b, ',')
+		b = wire.AppendText(append(b, '{'), "account", string(l.Account))
+		b = wire.AppendText(b, "symbol", l.Symbol.String())
+		b = wire.AppendText(b, "quantity", l.Quantity.String())
+		b = wire.AppendText(b, "pending_buys", l.PendingBuys.String())
+		b = wire.AppendText(b, "pending_sells", l.PendingSells.String())
+		if l.ours {
+			b = wire.AppendText(b, "venue_quantity", l.theirs.String())
 		}
-		b = wire.AppendText(append(b, '{'), "symbol", p.Symbol.String())
-		b = append(wire.AppendText(b, "quantity", p.Quantity.String()), '}')
+		b = append(append(wire.AppendName(b, "differs"), trueOrFalse(l.differs())...), '}')
 	}
 	return append(b, "]}"...)
-}
-
-func cancelCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use: "cancel ID", Short: "Cancel a working order", GroupID: groupOrders, Args: exactly(1),
-		Long: `Ask the venue to cancel the order of the intent ID, as shown by orders. Exit code
-0 means that no further fill can come; 1 that there is no such order or that the
-venue said no.`,
-		Example: "  sallyport cancel 01KB9Y2V6T3M8Q4W5X7Z0A1B2C",
-	}
-	withJSON(a, withAgent(a, c), "print one object")
-	return runs(c, func(ctx context.Context, args []string) error {
-		id, err := intentArgument(args[0])
-		if err != nil {
-			return err
-		}
-		g, cfg, err := a.openGate(ctx, venue)
-		if err != nil {
-			return err
-		}
-		defer g.Close()
-		open, err := g.Orders(ctx)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(open, func(o gate.WorkingOrder) bool { return o.Intent == id }) {
-			return finding("'sallyport orders' lists the open ones.", "intent %s has no open order", id)
-		}
-		r, err := g.Cancel(ctx, gate.Origin{Agent: cfg.Agent, Surface: "cli", Tool: "cancel"}, id)
-		if err != nil {
-			return err
-		}
-		return a.cancelled(r)
-	})
-}
-
-func (a *app) cancelled(r gate.CancelResult) error {
-	code := exitDenied
-	if r.Outcome == trade.Accepted {
-		code = exitFine
-	}
-	if a.json {
-		b := wire.AppendText([]byte{'{'}, "intent_id", string(r.Intent))
-		b = wire.AppendText(b, "outcome", r.Outcome.String())
-		b = append(wire.AppendOptional(b, "message", r.Message), '}')
-		if err := a.printJSON(b); err != nil {
-			return err
-		}
-		return result(code)
-	}
-	switch r.Outcome {
-	case trade.Accepted:
-		a.printf("Cancelled %s.\n", r.Intent)
-	case trade.Rejected:
-		a.printf("Not cancelled %s: %s\n", r.Intent, show(r.Message))
-	case trade.Unknown:
-		a.printf("Whether %s is cancelled is not known: %s\n", r.Intent, show(r.Message))
-	}
-	return result(code)
 }

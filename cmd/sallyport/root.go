@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,20 +22,34 @@ const (
 func execute(a *app, args []string) error {
 	ctx, stop := interrupted()
 	defer stop()
-	root := newRoot(a)
+	t := &tree{app: a}
+	root := t.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return t.strayed
+	}
 	var p *problem
 	var s silent
-	if err == nil || errors.As(err, &p) || errors.As(err, &s) {
-		return err
+	if !errors.As(err, &p) && !errors.As(err, &s) {
+		// What the commands return is classified, so this is cobra's own complaint about the words of the command line.
+		err = usage("Run 'sallyport --help' for the commands.", "%s", strings.TrimSpace(err.Error()))
 	}
-	// What the commands return is classified, so this is cobra's own complaint about the words of the command line.
-	return usage("Run 'sallyport --help' for the commands.", "%s", strings.TrimSpace(err.Error()))
+	if c != nil && c.Flags().Lookup("json") != nil && slices.Contains(args, "--json") {
+		a.json = true // it may stand behind the word that is wrong
+	}
+	return err
 }
 
-// newRoot builds the command tree.
-func newRoot(a *app) *cobra.Command {
+// tree is the command tree, and what its help could not print.
+type tree struct {
+	app     *app
+	strayed error
+}
+
+// root builds the command tree.
+func (t *tree) root() *cobra.Command {
+	a := t.app
 	root := &cobra.Command{
 		Use:   "sallyport",
 		Short: "Decide the orders of AI agents by your policy, before a broker sees them",
@@ -50,8 +63,9 @@ execute.`,
       "order_type":"limit","limit_price":"150.00"}'
   sallyport audit list`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: exactly(0),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:             exactly(0),
+		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRun: func(c *cobra.Command, _ []string) { a.running = strings.TrimPrefix(c.CommandPath(), "sallyport ") },
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "Start here:"}, &cobra.Group{ID: groupOrders, Title: "Orders:"},
@@ -60,21 +74,106 @@ execute.`,
 	root.AddCommand(
 		demoCommand(a), initCommand(a), checkCommand(a), orderCommand(a), ordersCommand(a), positionsCommand(a),
 		cancelCommand(a), toolCommand(a), mcpCommand(a), hookCommand(a), auditCommand(a), policyCommand(a),
-		doctorCommand(a), backupCommand(a), versionCommand(a),
+		doctorCommand(a), backupCommand(a), versionCommand(a), completionCommand(a),
 	)
-	root.PersistentFlags().StringVar(&a.home, "data-dir", "", "the data directory `D` (default $SALLYPORT_HOME, else ~/.sallyport)")
+	root.SetHelpCommand(helpCommand())
+	root.PersistentFlags().Var(&a.home, "data-dir", "the data directory `D` (default $SALLYPORT_HOME, else ~/.sallyport)")
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetHelpFunc(help)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageOf(c, "%v", err) })
-	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
+	root.SetHelpFunc(t.help)
+	root.SetFlagErrorFunc(flagProblem)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	completes(root, "data-dir", directories)
 	return root
 }
 
 // usageOf returns a usage problem that points to the command's help.
 func usageOf(c *cobra.Command, format string, args ...any) *problem {
 	return usage("Run '"+c.CommandPath()+" --help' for its usage.", format, args...)
+}
+
+// flagProblem says what is wrong with a flag, in our words.
+func flagProblem(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var valueless *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			return usageOf(c, "unknown flag: -%s", show(letters))
+		}
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		return usageOf(c, "unknown flag: --%s%s", show(name), perhaps("--", nearest(name, names)))
+	case errors.As(err, &valueless):
+		return usageOf(c, "--%s needs a value", show(valueless.GetSpecifiedName()))
+	case errors.As(err, &invalid):
+		f, asked := invalid.GetFlag(), "another value is asked"
+		switch f.Value.Type() {
+		case "bool":
+			asked = "write --" + f.Name + " alone"
+		case "uint":
+			asked = "a whole number is asked"
+		}
+		return usageOf(c, "--%s %q is not valid; %s", f.Name, show(invalid.GetValue()), asked)
+	}
+	return usageOf(c, "%s", show(err.Error()))
+}
+
+// nearest returns the names that one, mistyped, may have been meant for.
+func nearest(typed string, names []string) (near []string) {
+	for _, n := range names {
+		if n != "" && (strings.HasPrefix(n, typed) && len(typed) > 1 || distance(strings.ToLower(typed), n) <= min(2, len(n)/2)) {
+			near = append(near, n)
+		}
+	}
+	slices.Sort(near)
+	return near
+}
+
+// distance counts the letters that must be put in, taken out, or changed to make one word of another.
+func distance(a, b string) int {
+	if len(a) > 64 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last
+			if a[i] != b[j] {
+				change++
+			}
+			last = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// perhaps is the end of a sentence about a word that is not known.
+func perhaps(mark string, near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + mark + strings.Join(near, " or "+mark) + "?"
+}
+
+// noCommand says that a command has no such command below it.
+func noCommand(c *cobra.Command, word string) *problem {
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() || sub.Name() == "help" {
+			names = append(names, sub.Name())
+		}
+	}
+	return usageOf(c, "%q is not a command of %s%s", show(word), c.CommandPath(), perhaps("", nearest(word, names)))
 }
 
 // exactly wants n arguments.
@@ -85,7 +184,7 @@ func between(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > most && c.HasAvailableSubCommands():
-			return usageOf(c, "%q is not a command of %s", show(args[most]), c.CommandPath())
+			return noCommand(c, args[most])
 		case len(args) > most:
 			return usageOf(c, "unexpected argument %q", show(args[most]))
 		case len(args) < least:
@@ -95,10 +194,19 @@ func between(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// oneOf wants exactly one argument, which is one of the command's valid ones.
+func oneOf(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := exactly(1)(c, args); err != nil || slices.Contains(c.ValidArgs, args[0]) {
+			return err
+		}
+		return usage("Use one of "+strings.Join(c.ValidArgs, ", ")+".", "the %s %q is not known%s", what, show(args[0]), perhaps("", nearest(args[0], c.ValidArgs)))
+	}
+}
+
 // parent is a command that only holds others.
 func parent(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	c.Args = exactly(0)
-	c.DisableFlagsInUseLine = true
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(children...)
 	return c
@@ -106,7 +214,6 @@ func parent(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 
 // runs makes f what a command does. What f returns without a class is a failure of ours.
 func runs(c *cobra.Command, f func(ctx context.Context, args []string) error) *cobra.Command {
-	c.DisableFlagsInUseLine = true
 	c.RunE = func(c *cobra.Command, args []string) error {
 		err := f(c.Context(), args)
 		var p *problem
@@ -127,83 +234,6 @@ func withJSON(a *app, c *cobra.Command, what string) *cobra.Command {
 
 // withAgent gives a command the flag --agent.
 func withAgent(a *app, c *cobra.Command) *cobra.Command {
-	c.Flags().StringVar(&a.agent, "agent", "", "who proposes: `NAME` (default $SALLYPORT_AGENT, else the configuration's, else local)")
+	c.Flags().Var(&a.agent, "agent", "who proposes: `NAME` (default $SALLYPORT_AGENT, else the configuration's, else local)")
 	return c
-}
-
-// help prints a command's help within 80 columns.
-func help(c *cobra.Command, _ []string) {
-	var b strings.Builder
-	text := c.Long
-	if text == "" {
-		text = c.Short + "."
-	}
-	b.WriteString(reflow(text) + "\nUsage:\n")
-	if !c.HasAvailableSubCommands() || strings.Contains(c.Use, " ") {
-		b.WriteString("  " + c.UseLine() + "\n")
-	}
-	if c.HasAvailableSubCommands() {
-		b.WriteString("  " + c.CommandPath() + " COMMAND\n")
-	}
-	if c.HasExample() {
-		b.WriteString("\nExamples:\n" + strings.TrimRight(c.Example, "\n") + "\n")
-	}
-	helpCommands(&b, c)
-	helpFlags(&b, "Flags:", c.LocalFlags())
-	helpFlags(&b, "Flags of every command:", c.InheritedFlags())
-	if !c.HasParent() {
-		b.WriteString("\nExit codes:\n  0 allowed or fine, 1 denied or a finding, 2 usage or configuration,\n  3 a failure of Sallyport's own, 4 held for a person\n")
-		b.WriteString("\nRun 'sallyport COMMAND --help' for more about a command.\n")
-	}
-	fmt.Fprint(c.OutOrStdout(), b.String())
-}
-
-// reflow wraps each paragraph to the output's width; one that is indented stays as it is.
-func reflow(text string) string {
-	var b strings.Builder
-	for i, para := range strings.Split(strings.TrimSpace(text), "\n\n") {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		if strings.HasPrefix(para, " ") {
-			b.WriteString(para + "\n")
-		} else {
-			b.WriteString(indent("", strings.ReplaceAll(para, "\n", " ")))
-		}
-	}
-	return b.String()
-}
-
-func helpCommands(b *strings.Builder, c *cobra.Command) {
-	if !c.HasAvailableSubCommands() {
-		return
-	}
-	subs := slices.Clone(c.Commands()) // in alphabetical order; the help has one that teaches
-	slices.SortStableFunc(subs, func(x, y *cobra.Command) int { return rank(x.Name()) - rank(y.Name()) })
-	groups := append(slices.Clone(c.Groups()), &cobra.Group{Title: "Commands:"})
-	for i, g := range groups {
-		var rows [][]string
-		for _, sub := range subs {
-			if sub.GroupID == g.ID && (sub.IsAvailableCommand() || sub.Name() == "help" && i == len(groups)-1) {
-				rows = append(rows, []string{"  " + sub.Name(), sub.Short})
-			}
-		}
-		if len(rows) > 0 {
-			b.WriteString("\n" + g.Title + "\n" + table(rows))
-		}
-	}
-}
-
-// rank says where a command stands in the help, within its group.
-func rank(name string) int {
-	return slices.Index([]string{
-		"demo", "init", "check", "order", "orders", "positions", "cancel", "mcp", "hook", "tool",
-		"audit", "policy", "doctor", "backup", "version", "list", "show", "verify", "head", "resolve", "export",
-	}, name)
-}
-
-func helpFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
-	if flags.HasAvailableFlags() {
-		b.WriteString("\n" + title + "\n" + flags.FlagUsagesWrapped(width))
-	}
 }

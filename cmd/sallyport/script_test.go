@@ -41,7 +41,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change,
+			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change, "says": says,
 		},
 		RequireExplicitExec: true,
 	})
@@ -94,6 +94,17 @@ func columns(ts *testscript.TestScript, neg bool, args []string) {
 		if strings.Contains(line, "\x1b") {
 			ts.Fatalf("an escape sequence: %q", line)
 		}
+	}
+}
+
+// says FILE PATTERN wants a match in a file's text, wherever its lines are broken.
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: says file pattern")
+	}
+	text := strings.Join(strings.Fields(ts.ReadFile(args[0])), " ")
+	if regexp.MustCompile(args[1]).MatchString(text) == neg {
+		ts.Fatalf("%s says %s", args[0], text)
 	}
 }
 

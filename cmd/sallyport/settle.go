@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/user"
 	"strings"
@@ -27,7 +28,7 @@ func auditResolveCommand(a *app) *cobra.Command {
 exposure as executed, rejected releases it. Look at the broker first. Your user
 name and the reason go on record.`,
 		Example:           "  sallyport audit resolve 01KB9Y2V6T3M8Q4W5X7Z0A1B2C rejected \\\n      --reason \"not in the broker's order list of 30 November\"",
-		ValidArgsFunction: completeOutcome,
+		ValidArgsFunction: a.intents(func(d ledger.Decision) bool { return d.State == ledger.OutcomeUnknown }, "accepted", "rejected"),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, `TEXT` of up to 500 characters (required)")
 	withJSON(a, c, "print the decision object")
@@ -50,16 +51,12 @@ name and the reason go on record.`,
 			return err
 		}
 		defer g.Close()
-		before, _, err := g.History(ctx, id)
-		if err != nil {
-			return notFound(err)
-		}
-		if before.State != ledger.OutcomeUnknown {
-			return finding("Only an unknown outcome can be settled.", "intent %s is %s", id, before.State)
-		}
 		d, err := g.Resolve(ctx, gate.Resolution{Intent: id, Outcome: outcome, By: person(), Reason: reason})
-		if err != nil {
-			return err
+		switch {
+		case errors.Is(err, gate.ErrNotUnknown):
+			return finding("Only an unknown outcome can be settled; 'sallyport orders' lists those.", "the outcome of intent %s is not unknown: it is %s", id, stateWord(d))
+		case err != nil:
+			return notFound(err)
 		}
 		if a.json {
 			return a.printJSON(d.AppendJSON(nil))
@@ -67,13 +64,6 @@ name and the reason go on record.`,
 		a.printf("%s", describe(d, a.color()))
 		return nil
 	})
-}
-
-func completeOutcome(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		return []string{"accepted", "rejected"}, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // person names the operating system's user, for the record.
@@ -92,8 +82,11 @@ func auditExportCommand(a *app) *cobra.Command {
 hash, and body, the record itself as JSON. Decimals are text, times are UTC.`,
 		Example: "  sallyport audit export > audit.jsonl",
 	}
-	c.Flags().Bool("json", true, "print JSON Lines; export prints nothing else")
+	withJSON(a, c, "print JSON Lines; export prints nothing else")
 	return runs(c, func(ctx context.Context, _ []string) error {
+		if c.Flags().Changed("json") && !a.json {
+			return usageOf(c, "export prints nothing but JSON Lines")
+		}
 		g, _, err := a.openGate(ctx, reading)
 		if err != nil {
 			return err

@@ -22,7 +22,8 @@ func initCommand(a *app) *cobra.Command {
 		Use: "init", Short: "Make the data directory, the default policy and the journal", GroupID: groupStart, Args: exactly(0),
 		Long: `Make the data directory (mode 0700) with the default policy (mode 0600) and a
 new journal. What is there stays as it is; the default policy is only ever
-written with a new journal. Running it again changes nothing.
+written with a new journal. Running it again changes nothing. Exit code 1 means
+that the policy that is there allows nothing.
 
 Other commands that execute orders make the same on first use, so init is only
 needed to edit the policy before the first order.`,
@@ -51,12 +52,13 @@ needed to edit the policy before the first order.`,
 			return err
 		}
 		if a.json {
-			return a.printJSON(r.appendJSON(nil))
+			return errors.Join(a.printJSON(r.appendJSON(nil)), resultIf(r.Policy.Reason != nil))
 		}
-		return a.printLines(func(w *bufio.Writer) error {
+		err = a.printLines(func(w *bufio.Writer) error {
 			w.WriteString(r.describe())
 			return nil
 		})
+		return errors.Join(err, inForce(r.Policy, cfg))
 	})
 }
 
@@ -67,7 +69,7 @@ func writeSample(path string) (wrote bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, usage("Name a directory that exists in the configuration's quotes.", "the sample quotes cannot be written: %v", err)
+		return false, usage("Name a directory that exists in the configuration's quotes.", "the sample quotes cannot be written: %s", plain(err))
 	}
 	_, err = f.Write(market.Sample())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
@@ -98,14 +100,14 @@ func (r initResult) describe() string {
 		{"policy SHA-256", r.Policy.SHA256},
 	}
 	if r.Policy.Reason != nil {
-		rows[3][1] = string(r.Policy.Reason.Code)
+		rows[3][1] = "none: " + string(r.Policy.Reason.Code)
 	}
 	if r.Sample {
 		rows = append(rows, []string{"quotes", showPath(r.Config.Quotes) + ", a sample"})
 	}
 	text := table(rows)
 	if r.Policy.Reason != nil {
-		return text + "\n" + indent("", printable(r.Policy.Reason.Message))
+		return text
 	}
 	return text + `
 Edit the policy to your limits; an edit holds from the next order on. Then try
@@ -121,6 +123,11 @@ func (r initResult) appendJSON(b []byte) []byte {
 	b = append(wire.AppendName(b, "created"), trueOrFalse(r.New)...)
 	b = wire.AppendText(b, "policy", r.Config.Policy)
 	b = wire.AppendOptional(b, "policy_sha256", r.Policy.SHA256)
+	if r.Policy.Reason != nil {
+		b = wire.AppendText(b, "code", string(r.Policy.Reason.Code))
+		b = wire.AppendText(b, "message", plainText(r.Policy.Reason.Message))
+		b = wire.AppendText(b, "repair", policyRepair(r.Policy.Reason, r.Config.Policy))
+	}
 	b = wire.AppendText(b, "quotes", r.Config.Quotes)
 	b = append(wire.AppendName(b, "quotes_sample"), trueOrFalse(r.Sample)...)
 	return append(wire.AppendText(b, "head", headText(r.Head)), '}')
@@ -142,13 +149,14 @@ data directory as journal.db to read and verify it.
 
 The paper venue (paper.db) is not part of it, as a real broker's books would not
 be. The policy and the configuration are files: copy them as such.`,
-		Example: "  sallyport backup journal-2026-11-30.db",
+		Example:           "  sallyport backup journal-2026-11-30.db",
+		ValidArgsFunction: files,
 	}
 	withJSON(a, c, "print one object")
 	return runs(c, func(ctx context.Context, args []string) error {
-		path, err := filepath.Abs(args[0])
+		path, err := newFile(args[0])
 		if err != nil {
-			return usage("Name a new file.", "%v", err)
+			return err
 		}
 		g, _, err := a.openGate(ctx, reading)
 		if err != nil {
@@ -159,10 +167,10 @@ be. The policy and the configuration are files: copy them as such.`,
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			return usage("Name a file that does not exist; a backup replaces nothing.", "%s exists", showPath(path))
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-			return usage("Name a file in a directory that exists and that this user can write.", "%v", err)
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+			return usage("Name a file in a directory that this user can write.", "no file can be made in %s", showPath(filepath.Dir(path)))
 		case err != nil:
-			return err
+			return a.gateProblem(err)
 		}
 		fi, err := os.Stat(path)
 		if err != nil {
@@ -170,10 +178,26 @@ be. The policy and the configuration are files: copy them as such.`,
 		}
 		if a.json {
 			b := wire.AppendText([]byte{'{'}, "file", path)
-			b = wire.AppendText(b, "bytes", uintText(uint64(fi.Size())))
+			b = append(wire.AppendName(b, "bytes"), uintText(uint64(fi.Size()))...)
 			return a.printJSON(append(b, '}'))
 		}
 		a.printf("Copied the journal into %s, %s bytes.\n", showPath(path), count(uint64(fi.Size())))
 		return nil
 	})
+}
+
+// newFile returns the absolute path of a file that is to be made.
+func newFile(name string) (string, error) {
+	path, err := filepath.Abs(name)
+	switch {
+	case name == "-", name == "":
+		return "", usage("Name a new file.", "a backup is a database file and cannot be written to standard output")
+	case err != nil:
+		return "", usage("Name a new file.", "%s", plain(err))
+	}
+	fi, err := os.Stat(filepath.Dir(path))
+	if err != nil || !fi.IsDir() {
+		return "", usage("Name a file in a directory that exists.", "there is no directory %s", showPath(filepath.Dir(path)))
+	}
+	return path, nil
 }

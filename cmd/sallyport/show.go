@@ -77,25 +77,43 @@ func wantsColor(f any, getenv func(string) string) bool {
 	return getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && isTerminal(f)
 }
 
-// wrap breaks text at spaces into lines of at most max characters. A longer word has a line of its own.
+// wrap breaks text at spaces into lines of at most max characters. A line that begins with spaces keeps them, and gives
+// them to what is broken off. A longer word has a line of its own, and so has a command of ours in quotes.
 func wrap(s string, max int) []string {
 	var lines []string
 	for para := range strings.SplitSeq(s, "\n") {
-		line := ""
-		for _, word := range strings.Fields(para) {
+		margin := para[:len(para)-len(strings.TrimLeft(para, " "))]
+		line := margin
+		for _, word := range unbroken(para) {
 			switch {
-			case line == "":
-				line = word
+			case line == margin:
+				line += word
 			case len([]rune(line))+1+len([]rune(word)) <= max:
 				line += " " + word
 			default:
 				lines = append(lines, line)
-				line = word
+				line = margin + word
 			}
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// unbroken returns the words of a line; a command of ours in quotes is one, so that it can be copied.
+func unbroken(line string) (words []string) {
+	const command = "'sallyport"
+	open := false
+	for _, w := range strings.Fields(line) {
+		if open {
+			words[len(words)-1] += " " + w
+		} else {
+			words = append(words, w)
+		}
+		begins := !open && strings.HasPrefix(w, command)
+		open = (open || begins) && !strings.Contains(strings.TrimPrefix(w, command), "'")
+	}
+	return words
 }
 
 // indent wraps text to the output's width behind a margin, each line with its line feed.
@@ -107,11 +125,19 @@ func indent(margin, s string) string {
 	return b.String()
 }
 
-// table lines up rows of cells; the last column is not padded. Cells are cut by their makers.
+// hang puts text behind a lead that stays as it is, and wraps it to the output's width behind a margin.
+func hang(lead, margin, text string) string {
+	const kept = "\x00" // a space that does not break
+	n := min(len(lead), len(margin))
+	s := indent(margin, strings.ReplaceAll(lead[n:], " ", kept)+text)
+	return lead[:n] + strings.ReplaceAll(strings.TrimPrefix(s, margin), kept, " ")
+}
+
+// table lines up rows of cells; the last one is wrapped to the output's width.
 func table(rows [][]string) string {
 	var widths []int
 	for _, row := range rows {
-		for i, cell := range row {
+		for i, cell := range row[:len(row)-1] {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -121,13 +147,17 @@ func table(rows [][]string) string {
 	var b strings.Builder
 	for _, row := range rows {
 		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell)
-			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
-			}
+		n := 0
+		for i, cell := range row[:len(row)-1] {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
+			n += widths[i] + 2
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		last := row[len(row)-1]
+		if n+len([]rune(last)) > width {
+			margin := strings.Repeat(" ", n)
+			last = strings.TrimSuffix(strings.TrimPrefix(indent(margin, last), margin), "\n")
+		}
+		b.WriteString(strings.TrimRight(line.String()+last, " ") + "\n")
 	}
 	return b.String()
 }
@@ -148,14 +178,6 @@ func count(n uint64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// orderLine says what an order asks in a few words.
-func orderLine(o trade.Order) string {
-	if o.IsZero() {
-		return "not an order"
-	}
-	return o.Side().String() + " " + o.Quantity().String() + " " + o.Symbol().String() + " at " + o.LimitPrice().Money()
 }
 
 // plural counts things, for people.

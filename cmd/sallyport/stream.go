@@ -46,7 +46,7 @@ func (s *stream) speak(tool string) error {
 		return nil
 	}
 	var err error
-	s.tool, err = findTool(tool)
+	s.tool, err = findTool(tool, toolNames())
 	return err
 }
 
@@ -108,7 +108,19 @@ func (s *stream) call(line []byte, long bool) gate.Call {
 	default:
 		s.unwrap(&call, line)
 	}
+	for i := range call.Faults {
+		call.Faults[i].Message = placed(call.Faults[i], s.lines)
+	}
 	return call
+}
+
+// placed says where in the whole input a fault is: what read the line knows only that it is the first of its text.
+func placed(f trade.Fault, line uint64) string {
+	const first = "line 1, column "
+	if f.Code != trade.JSONMalformed || line == 1 {
+		return f.Message
+	}
+	return strings.Replace(f.Message, first, "line "+uintText(line)+", column ", 1)
 }
 
 func (s *stream) parse(call *gate.Call, d *dialect.Dialect, args []byte) {

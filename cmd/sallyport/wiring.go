@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sallyport/broker/paper"
 	"sallyport/gate"
 	"sallyport/journal"
 	"sallyport/market"
 	"sallyport/mcp"
+	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -54,22 +56,43 @@ func (a *app) openGate(ctx context.Context, u use) (opened, config, error) {
 		return opened{}, cfg, err
 	}
 	if u != trading && u != founding {
-		if err := founded(home); err != nil {
+		if err := a.founded(home); err != nil {
 			return opened{}, cfg, err
 		}
 	}
+	fresh := !exists(filepath.Join(home, gate.JournalName))
 	o, err := a.wire(ctx, u, home, cfg)
-	return o, cfg, gateProblem(err)
+	if err == nil && fresh && a.running != "init" {
+		a.tellFounded(home, cfg, o.Policy())
+	}
+	return o, cfg, a.gateProblem(err)
+}
+
+// tellFounded says that a command has made the data directory because there was none.
+func (a *app) tellFounded(home string, cfg config, v gate.PolicyView) {
+	which := "the policy is " + showPath(cfg.Policy)
+	if v.SHA256 == hashOf(policy.Default()) {
+		which = "the default policy is in force"
+	}
+	a.note("made a new data directory at %s; %s", showPath(home), which)
 }
 
 // founded refuses a data directory without a journal.
-func founded(home string) error {
-	if exists(filepath.Join(home, gate.JournalName)) {
+func (a *app) founded(home string) error {
+	switch {
+	case exists(filepath.Join(home, gate.JournalName)):
 		return nil
+	case exists(filepath.Join(home, lostMark)):
+		return a.gateProblem(gate.ErrJournalLost)
 	}
-	return usage("'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another.",
-		"there is no data directory with a journal at %s", showPath(home))
+	return usage(noHome, "there is no data directory with a journal at %s", showPath(home))
 }
+
+// lostMark is the file by which the gate knows a data directory that had a journal.
+const lostMark = "founded"
+
+// noHome is what helps where there is no data directory.
+const noHome = "'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another."
 
 // wire puts together the venue with its quotes, and the gate in front of it.
 func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opened, err error) {
@@ -99,22 +122,31 @@ func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opene
 	return o, nil
 }
 
-// gateProblem classifies why a gate could not be opened.
-func gateProblem(err error) error {
+// gateProblem classifies why a gate could not be opened, or failed.
+func (a *app) gateProblem(err error) error {
 	var broken *journal.Broken
+	var p *problem
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return usage("'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another.", "%v", err)
-	case errors.Is(err, fs.ErrPermission):
-		return usage("'sallyport doctor' says which permissions are wrong.", "%v", err)
+	case err == nil, errors.As(err, &p):
+		return err
 	case errors.As(err, &broken):
-		return finding("'sallyport audit verify' walks the whole chain. Keep the file as it is, and compare it with a backup.", "%v", err)
+		return finding(strings.TrimSpace(a.other("audit verify", "'sallyport audit verify' walks the whole chain.")+
+			" Keep the file as it is, and compare it with a backup."), "the journal cannot be used: %s", brokenText(broken))
+	case errors.Is(err, gate.ErrJournalLost):
+		return finding("Put a backup of "+gate.JournalName+" in its place, or begin afresh in another directory.", "%s", gate.ErrJournalLost)
+	case errors.Is(err, gate.ErrOtherVenue):
+		return finding("Put back the "+paperName+" that belongs to this journal, or name a new data directory; nothing is executed until then.", "%s", plain(err))
 	case errors.Is(err, journal.ErrBusy):
-		return &problem{code: exitInternal, what: err.Error(), repair: "Another process holds the journal's lock; try again."}
+		return (&problem{exit: exitInternal, what: "another process holds the journal's lock", repair: "Try again."}).coded(policy.JournalUnavailable)
+	case errors.Is(err, fs.ErrPermission):
+		return usage("Make it readable and writable for this user, or name another by SALLYPORT_HOME or --data-dir.", "%s", plain(err))
+	case errors.Is(err, fs.ErrNotExist):
+		return usage(strings.TrimSpace(a.other("init", "'sallyport init' makes one;")+" SALLYPORT_HOME or --data-dir names another."), "%s", plain(err))
 	}
-	return &problem{code: exitInternal, what: err.Error(), repair: "'sallyport doctor' looks for the cause."}
+	if what, command, ok := strings.Cut(strings.Replace(plain(err), "; run: ", "; run ", 1), "; run chmod "); ok {
+		return usage("Run chmod "+command, "%s", what)
+	}
+	return &problem{exit: exitInternal, what: plain(err), repair: a.other("doctor", "'sallyport doctor' looks for the cause.")}
 }
 
 // tools wires the five tools to a gate. Beside the origin that a caller names, the server of the Model Context

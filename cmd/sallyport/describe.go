@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// clock shows a time in tables: UTC, with the date, to the minute.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// timeHeader heads a column of clocks.
+const timeHeader = "TIME (UTC)"
+
+// moment shows a time in full.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000000") + " UTC" }
+
+// stateWord is what became of a decision, in one short word: where the order stands, or why there is none.
+func stateWord(d ledger.Decision) string {
+	switch s := d.OrderStatus(); {
+	case s == "partially_filled":
+		return "partial"
+	case s != "":
+		return s
+	case d.Verdict == policy.Hold:
+		return "held"
+	case d.State == ledger.Blocked:
+		return "blocked"
+	}
+	return "allowed"
+}
+
+// headline says in one or two words what came of a decision.
+func headline(d ledger.Decision) string {
+	switch s := d.OrderStatus(); {
+	case d.Verdict == policy.Deny && s != "":
+		return "EXECUTED AFTER DENIAL"
+	case d.Verdict == policy.Deny:
+		return "DENIED"
+	case d.Verdict == policy.Hold:
+		return "HELD"
+	case s == "filled":
+		return "EXECUTED"
+	case s == "partially_filled":
+		return "PARTLY FILLED"
+	case s != "":
+		return strings.ToUpper(s)
+	}
+	return "ALLOWED"
+}
+
+// describe shows one decision to a person.
+func describe(d ledger.Decision, p paint) string {
+	return describeHead(d, p) + fields(details(d)) + describeUnknown(d)
+}
+
+// describeHead shows what was asked, what came of it, and why.
+func describeHead(d ledger.Decision, p paint) string {
+	var b strings.Builder
+	b.WriteString(p.bold(p.verdict(d, headline(d))) + "  " + orderLine(d.Order))
+	if !d.Order.IsZero() {
+		b.WriteString(", " + d.Order.Notional().Money() + " in all")
+	}
+	b.WriteString("\n")
+	for i := 0; i < len(d.Reasons); {
+		same := sameCode(d.Reasons[i:])
+		b.WriteString("  " + p.bold(string(d.Reasons[i].Code)) + "\n" + indent("    ", sentences(d.Reasons[i:i+same])))
+		for _, r := range d.Reasons[i : i+same] {
+			if r.Limit != "" || same == 1 && r.Observed != "" {
+				b.WriteString(indent("    ", limits(&r)))
+			}
+		}
+		i += same
+	}
+	return b.String()
+}
+
+// sameCode returns how many reasons at the beginning have the same code.
+func sameCode(rs []policy.Reason) int {
+	n := 1
+	for n < len(rs) && rs[n].Code == rs[0].Code {
+		n++
+	}
+	return n
+}
+
+// sentences puts what reasons of one code say into one sentence.
+func sentences(rs []policy.Reason) string {
+	var whole, fields []string
+	const required = " is required"
+	for i := range rs {
+		m := reasonText(&rs[i])
+		if field, ok := strings.CutSuffix(m, required); ok && !strings.Contains(field, " ") {
+			fields = append(fields, field)
+		} else {
+			whole = append(whole, m)
+		}
+	}
+	switch n := len(fields); {
+	case n == 1:
+		whole = append(whole, fields[0]+required)
+	case n > 1:
+		whole = append(whole, strings.Join(fields[:n-1], ", ")+" and "+fields[n-1]+" are required")
+	}
+	return strings.Join(whole, "; ")
+}
+
+// reasonText returns what a reason says. What the gate says of the system and its files holds the words of errors.
+func reasonText(r *policy.Reason) string {
+	m := printable(r.Message)
+	switch r.Code {
+	case policy.PolicyUnreadable, policy.JournalUnavailable, policy.InternalError:
+		return plainText(m)
+	}
+	return m
+}
+
+// printable shows a sentence of ours that may hold text from outside.
+func printable(s string) string { return trade.Printable(s, 600) }
+
+func limits(r *policy.Reason) string {
+	var parts []string
+	if r.Limit != "" {
+		parts = append(parts, "limit "+show(r.Limit))
+	}
+	if r.Observed != "" {
+		parts = append(parts, "observed "+show(r.Observed))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// row is a name and what stands behind it.
+type row struct{ name, value string }
+
+// fields lines up rows and wraps their values; rows without a value are left out.
+func fields(rows []row) string {
+	widest := 0
+	for _, r := range rows {
+		if r.value != "" {
+			widest = max(widest, len(r.name))
+		}
+	}
+	var b strings.Builder
+	margin := strings.Repeat(" ", widest+4)
+	for _, r := range rows {
+		if r.value != "" {
+			b.WriteString("  " + r.name + strings.Repeat(" ", widest-len(r.name)+2) + strings.TrimPrefix(indent(margin, r.value), margin))
+		}
+	}
+	return b.String()
+}
+
+// details are the rows below a decision.
+func details(d ledger.Decision) []row {
+	rows := []row{
+		{"filled", filledText(d)}, {"ended", d.Ended}, {"outcome", outcomeText(d)},
+		{"venue", strings.TrimSpace(show(d.Status) + " " + show(d.OrderID))},
+	}
+	if d.State != ledger.Succeeded && d.OutcomeBy != ledger.FromPerson {
+		rows = append(rows, row{"message", plainText(printable(d.Message))})
+	}
+	if d.MaxQuantityNow != nil {
+		rows = append(rows, row{"would pass", "at most " + d.MaxQuantityNow.String() + " shares, all else equal"})
+	}
+	if d.RetryAfter > 0 {
+		rows = append(rows, row{"try again", "after " + d.RetryAfter.String()})
+	}
+	if d.Repeated {
+		rows = append(rows, row{"repeated", "this id was decided before; nothing was executed again"})
+	}
+	return append(rows,
+		row{"flags", strings.Join(d.Flags, ", ")}, row{"client id", show(string(d.ClientOrderID))},
+		row{"agent says", printable(d.AgentReason)}, row{"intent", string(d.Intent)}, row{"state", string(d.State)},
+		row{"policy", d.PolicySHA256})
+}
+
+// filledText says how much of an order is filled, where a venue tells us.
+func filledText(d ledger.Decision) string {
+	whole := d.Order.Quantity().String()
+	switch s := d.OrderStatus(); {
+	case s == "filled":
+		return d.Filled.String() + " at " + d.FillPrice.Money()
+	case d.Filled.Sign() > 0 && s == "partially_filled":
+		return d.Filled.String() + " of " + whole + ", the last at " + d.FillPrice.Money() + "; the rest is working"
+	case d.Filled.Sign() > 0:
+		return d.Filled.String() + " of " + whole + ", the last at " + d.FillPrice.Money()
+	case s == "working":
+		return "nothing yet; the order is working"
+	case s == "cancelled" || s == "expired":
+		return "nothing"
+	}
+	return ""
+}
+
+// outcomeText says what is known of an order that no venue of ours has, and who settled an outcome.
+func outcomeText(d ledger.Decision) string {
+	who := ""
+	switch d.OutcomeBy {
+	case ledger.FromPerson:
+		who = ", as settled by " + show(d.ResolvedBy) + ": " + printable(d.Message)
+	case ledger.FromReport:
+		who = ", as the harness reported"
+	case ledger.FromBroker, ledger.FromLookup, ledger.FromGate:
+	}
+	switch s := d.OrderStatus(); {
+	case s == "accepted":
+		return "accepted at the venue" + who + "; its fills are not told to Sallyport"
+	case s == "rejected" && who != "":
+		return "rejected" + who
+	case s == "permitted":
+		return "the harness may make the call; nothing is known of it yet"
+	}
+	return ""
+}
+
+// resolveCommand is what settles an unknown outcome.
+func resolveCommand(id trade.IntentID) string {
+	return fmt.Sprintf("sallyport audit resolve %s accepted --reason TEXT", id)
+}
+
+// describeUnknown says what to do about an unknown outcome.
+func describeUnknown(d ledger.Decision) string {
+	if d.State != ledger.OutcomeUnknown {
+		return ""
+	}
+	return indent("  ", "Whether it executed is not known; its exposure stays reserved. Look at the broker, then settle it, as accepted or rejected:") +
+		"    " + resolveCommand(d.Intent) + "\n"
+}
+
+// orderLine says what an order asks in a few words.
+func orderLine(o trade.Order) string {
+	if o.IsZero() {
+		return "not an order"
+	}
+	return o.Side().String() + " " + o.Quantity().String() + " " + o.Symbol().String() + " at " + o.LimitPrice().Money()
+}
