@@ -9,9 +9,12 @@ import pathlib
 import subprocess
 
 ORDER_TOOLS = ("paper_place_order_a", "paper_place_order_b")
-HOOK_SECONDS = 5  # the binary answers a hook within 2
-TOOL_SECONDS = 60  # the binary bounds each step of an order; this is above their sum
-EVENT_BYTES = 1_000_000  # the binary refuses an event over 1 MiB
+# limit:hermes-hook-seconds A hook that the binary has not answered within 5 seconds blocks; the binary itself denies after 2.
+HOOK_SECONDS = 5
+# limit:hermes-tool-seconds A tool that the binary has not answered within 60 seconds is an error; the binary bounds each step below.
+TOOL_SECONDS = 60
+# limit:hermes-event-bytes Arguments of over 1,000,000 bytes are not passed on; the binary then denies them if the tool is guarded.
+EVENT_BYTES = 1_000_000
 EVENT_NAMES = ("tool_name", "args", "session_id", "tool_call_id", "result", "status", "error_type", "error_message")
 
 

@@ -153,6 +153,8 @@ class Hooks(Base):
             ctx, _ = double.load(settings)
             self.assertIn("cannot be asked", ctx.pre("terminal", {}))
 
+    # attack:hermes-hook-seconds
+    # attack:hermes-tool-seconds
     def test_slow_binary_blocks(self):
         ctx, module = self.loaded("exec sleep 30")
         self.assertEqual((module.HOOK_SECONDS, module.TOOL_SECONDS), (5, 60))
@@ -175,6 +177,7 @@ class Hooks(Base):
         with mock.patch.object(module, "_run", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
             ctx.pre("terminal", {})
 
+    # attack:hermes-event-bytes
     def test_what_cannot_be_passed_on_is_left_out_and_never_allows(self):
         deep = []
         for _ in range(100_000):
