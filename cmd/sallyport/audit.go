@@ -87,20 +87,29 @@ func describeList(ds []ledger.Decision) string {
 // codeRoom is how much of a code fits into the last column of a list, whatever stands in the others.
 const codeRoom = width - len("2006-01-02 15:04  01KB9Y2V6T3M8Q4W5X7Z0A1B2C  cancelled  ")
 
-// auditLine says what was asked; why it was denied, first reason first; what is held against it; and by whom, if it was
-// not our default agent.
+// auditLine says in parts what was asked; why it was denied, first reason first; what is held against it; and by whom,
+// if it was not our default agent.
 func auditLine(d ledger.Decision) string {
-	text := orderLine(d.Order)
-	if d.Verdict == policy.Deny && len(d.Reasons) > 0 {
-		text += " " + clip(string(d.Reasons[0].Code), codeRoom)
+	var parts []string
+	denied := d.Verdict == policy.Deny && len(d.Reasons) > 0
+	if !d.Order.IsZero() || !denied {
+		parts = append(parts, orderLine(d.Order))
+	}
+	if denied {
+		parts = append(parts, clip(string(d.Reasons[0].Code), codeRoom))
 	}
 	for _, f := range d.Flags {
-		text += " " + clip(f, codeRoom)
+		parts = append(parts, clip(f, codeRoom))
 	}
-	if d.Agent != "local" {
-		text += " agent " + clip(show(string(d.Agent)), codeRoom)
+	return strings.Join(append(parts, agentPart(d.Agent)...), "\n")
+}
+
+// agentPart names an agent that is not our default one.
+func agentPart(a trade.Agent) []string {
+	if a == "local" {
+		return nil
 	}
-	return text
+	return []string{clip("agent "+show(string(a)), codeRoom)}
 }
 
 // intentArgument reads the id of an intent from the command line.

@@ -123,15 +123,18 @@ func (a *app) checkAll(ctx context.Context, s *stream, in io.Reader) error {
 		show = appendCheckJSON
 	}
 	bar, color := a.startProgress("lines judged"), a.color()
-	var denied, unnamed uint64
+	var denied, named, unnamed uint64
 	err := a.printLines(func(w *bufio.Writer) error {
 		var buf []byte
 		return s.each(ctx, in, func(n uint64, d ledger.Decision, more bool) error {
 			if codeOfDecision(d) != exitFine {
 				denied++
-				if s.tool == nil && namesNoTool(d) {
-					unnamed++
-				}
+			}
+			switch {
+			case d.Tool != "":
+				named++
+			case namesNoTool(d):
+				unnamed++
 			}
 			buf = show(buf[:0], n, d, color)
 			if _, err := w.Write(buf); err != nil {
@@ -151,7 +154,7 @@ func (a *app) checkAll(ctx context.Context, s *stream, in io.Reader) error {
 	if !a.json {
 		fmt.Fprintf(a.stderr, "%s judged, %s denied\n", count(s.lines), count(denied))
 	}
-	if unnamed > 0 && unnamed == s.lines {
+	if unnamed > 0 && named == 0 {
 		a.note("no line names its tool. If each is the arguments of one tool, say which: check --tool %s", defaultTool)
 	}
 	if denied > 0 {

@@ -88,23 +88,23 @@ func sameCode(rs []policy.Reason) int {
 	return n
 }
 
-// sentences puts what reasons of one code say into one sentence.
+// sentences puts what reasons of one code say into one sentence: what they all say of a field each is said once.
 func sentences(rs []policy.Reason) string {
-	var whole, fields []string
-	const required = " is required"
+	var fields, whole []string
+	common := ""
 	for i := range rs {
 		m := reasonText(&rs[i])
-		if field, ok := strings.CutSuffix(m, required); ok && !strings.Contains(field, " ") {
-			fields = append(fields, field)
-		} else {
-			whole = append(whole, m)
+		whole = append(whole, m)
+		field, rest, ok := strings.Cut(m, " is ")
+		if !ok || i > 0 && rest != common {
+			fields = nil
+			common = "\x00" // no reason says that
+			continue
 		}
+		fields, common = append(fields, field), rest
 	}
-	switch n := len(fields); {
-	case n == 1:
-		whole = append(whole, fields[0]+required)
-	case n > 1:
-		whole = append(whole, strings.Join(fields[:n-1], ", ")+" and "+fields[n-1]+" are required")
+	if n := len(fields); n > 1 && n == len(rs) {
+		return strings.Join(fields[:n-1], ", ") + " and " + fields[n-1] + ": each is " + common
 	}
 	return strings.Join(whole, "; ")
 }

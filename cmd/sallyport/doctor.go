@@ -205,7 +205,11 @@ func (e *examination) quotes() {
 
 // gate opens the gate as every command does, and asks it.
 func (e *examination) gate(ctx context.Context) {
-	g, err := e.app.wire(ctx, reading, e.home, e.cfg)
+	err := e.app.founded(e.home)
+	var g opened
+	if err == nil {
+		g, err = e.app.wire(ctx, reading, e.home, e.cfg)
+	}
 	if err != nil {
 		e.problem("journal", e.app.gateProblem(err))
 		e.policy(nil)
@@ -318,7 +322,7 @@ func (e *examination) venue(ctx context.Context) {
 		return
 	}
 	defer g.Close()
-	e.ok(name, "%s belongs to this journal", paperName)
+	e.ok(name, "%s opens, and has what this journal knows of it", paperName)
 }
 
 // listedOutcomes is how many unknown outcomes are listed.
@@ -346,7 +350,7 @@ func (e *examination) outcomes(ctx context.Context, g opened) {
 	}
 	switch {
 	case n > listedOutcomes:
-		e.finding(name, "'sallyport orders' lists them.", "%s more are unknown", count(uint64(n-listedOutcomes)))
+		e.finding(name, "'sallyport orders' lists them.", "and %s more", count(uint64(n-listedOutcomes)))
 	case n == 0:
 		e.ok(name, "none is unknown")
 	}

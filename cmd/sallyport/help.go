@@ -106,10 +106,10 @@ func helpCommands(b *strings.Builder, c *cobra.Command) {
 	subs := slices.Clone(c.Commands()) // in alphabetical order; the help has one that teaches
 	slices.SortStableFunc(subs, func(x, y *cobra.Command) int { return rank(x.Name()) - rank(y.Name()) })
 	groups := append(slices.Clone(c.Groups()), &cobra.Group{Title: "Commands:"})
-	for i, g := range groups {
+	for _, g := range groups {
 		var rows [][]string
 		for _, sub := range subs {
-			if sub.GroupID == g.ID && (sub.IsAvailableCommand() || sub.Name() == "help" && i == len(groups)-1) {
+			if sub.GroupID == g.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
 				rows = append(rows, []string{"  " + sub.Name(), sub.Short})
 			}
 		}

@@ -192,13 +192,11 @@ func describeOrders(open []openOrder) string {
 	rows := [][]string{{timeHeader, "INTENT", "STATE", "ORDER"}}
 	unknown := false
 	for _, o := range open {
-		text := orderLine(o.Order)
+		parts := []string{orderLine(o.Order)}
 		if o.Filled.Sign() > 0 {
-			text += ", " + o.Filled.String() + " filled"
+			parts = append(parts, o.Filled.String()+" filled")
 		}
-		if o.Agent != "local" {
-			text += ", agent " + show(string(o.Agent))
-		}
+		text := strings.Join(append(parts, agentPart(o.Agent)...), "\n")
 		unknown = unknown || o.decision.State == ledger.OutcomeUnknown
 		rows = append(rows, []string{clock(o.At), string(o.Intent), stateWord(o.decision), text})
 	}

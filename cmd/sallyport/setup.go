@@ -25,8 +25,8 @@ new journal. What is there stays as it is; the default policy is only ever
 written with a new journal. Running it again changes nothing. Exit code 1 means
 that the policy that is there allows nothing.
 
-Other commands that execute orders make the same on first use, so init is only
-needed to edit the policy before the first order.`,
+Other commands that execute orders make the same on first use, and say so; init is
+only needed to edit the policy before the first order.`,
 		Example: "  sallyport init\n  sallyport init --data-dir ./desk --quotes-sample",
 	}
 	c.Flags().BoolVar(&sample, "quotes-sample", false, "also write sample quotes for the paper venue, if there are none")

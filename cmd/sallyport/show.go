@@ -133,7 +133,8 @@ func hang(lead, margin, text string) string {
 	return lead[:n] + strings.ReplaceAll(strings.TrimPrefix(s, margin), kept, " ")
 }
 
-// table lines up rows of cells; the last one is wrapped to the output's width.
+// table lines up rows of cells. The last one is wrapped to the output's width; what it has in several lines is put into
+// one if there is room.
 func table(rows [][]string) string {
 	var widths []int
 	for _, row := range rows {
@@ -153,7 +154,9 @@ func table(rows [][]string) string {
 			n += widths[i] + 2
 		}
 		last := row[len(row)-1]
-		if n+len([]rune(last)) > width {
+		if joined := strings.ReplaceAll(last, "\n", " "); n+len([]rune(joined)) <= width {
+			last = joined
+		} else {
 			margin := strings.Repeat(" ", n)
 			last = strings.TrimSuffix(strings.TrimPrefix(indent(margin, last), margin), "\n")
 		}

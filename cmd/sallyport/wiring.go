@@ -141,12 +141,20 @@ func (a *app) gateProblem(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return usage("Make it readable and writable for this user, or name another by SALLYPORT_HOME or --data-dir.", "%s", plain(err))
 	case errors.Is(err, fs.ErrNotExist):
-		return usage(strings.TrimSpace(a.other("init", "'sallyport init' makes one;")+" SALLYPORT_HOME or --data-dir names another."), "%s", plain(err))
+		what, _, _ := strings.Cut(plain(err), "; run sallyport init")
+		return usage(strings.TrimSpace(a.other("init", "'sallyport init' makes one;")+" SALLYPORT_HOME or --data-dir names another."), "%s", what)
+	case isDamaged(plain(err)):
+		return finding("Keep the file as it is, and put a backup in its place.", "%s", plain(err))
 	}
 	if what, command, ok := strings.Cut(strings.Replace(plain(err), "; run: ", "; run ", 1), "; run chmod "); ok {
 		return usage("Run chmod "+command, "%s", what)
 	}
 	return &problem{exit: exitInternal, what: plain(err), repair: a.other("doctor", "'sallyport doctor' looks for the cause.")}
+}
+
+// isDamaged reports whether an error says that a database file is none, or not whole.
+func isDamaged(text string) bool {
+	return strings.Contains(text, " is not an SQLite database") || strings.Contains(text, " is damaged")
 }
 
 // tools wires the five tools to a gate. Beside the origin that a caller names, the server of the Model Context
