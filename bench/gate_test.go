@@ -130,7 +130,7 @@ func (d *decider) decisions(callers, chunk, n int) (whole time.Duration, single 
 	}
 	return inChunks(callers, chunk, n, decide, func() error {
 		next := atomic.Int64{}
-		_, _, err := storm(64, (len(ids)+63)/64, func() error {
+		_, _, err := storm(callers, (len(ids)+callers-1)/callers, func() error {
 			if i := int(next.Add(1)) - 1; i < len(ids) {
 				return d.report(ids[i])
 			}
