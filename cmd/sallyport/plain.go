@@ -42,6 +42,9 @@ func plain(err error) string { return plainText(err.Error()) }
 
 // plainText rewrites the text of an error.
 func plainText(s string) string {
+	if s == "" {
+		return ""
+	}
 	for _, r := range phrases() {
 		s = r.pattern.ReplaceAllString(s, r.text)
 	}

@@ -133,10 +133,11 @@ func nearest(typed string, names []string) (near []string) {
 	return near
 }
 
-// distance counts the letters that must be put in, taken out, or changed to make one word of another.
+// distance counts the letters that must be put in, taken out, or changed to make one word of another; of words whose
+// lengths alone differ by more than two it says only that.
 func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
+	if d := len(a) - len(b); d > 2 || d < -2 {
+		return max(d, -d)
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -66,7 +66,7 @@ func (s *stream) each(ctx context.Context, in io.Reader, f func(n uint64, d ledg
 			return err
 		}
 	}
-	return silent(exitInternal) // interrupted
+	return &problem{exit: exitInternal, what: "it was interrupted, after " + plural(s.lines, "line")}
 }
 
 // readLine returns the next line without its line feed, valid until the next call. Of a line over maxLine bytes it
