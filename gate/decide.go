@@ -198,48 +198,29 @@ func (g *Gate) under(find func(journal.Key) ([]journal.Record, error), k ledger.
 		if !carries(e, k) || slices.ContainsFunc(all, func(d ledger.Decision) bool { return d.Intent == e.About() }) {
 			continue
 		}
-		first, at := e, r.At
-		if _, ok := e.(ledger.Rejudged); ok {
-			if first, at, err = g.first(find, e.About()); err != nil {
-				return nil, err
-			}
+		var d ledger.Decision
+		switch e := e.(type) {
+		case ledger.Decided:
+			d = e.Decision(r.At)
+		case ledger.Rejudged:
+			d = e.First()
+		default:
+			continue
 		}
-		if decided, ok := first.(ledger.Decided); ok {
-			d, err := g.stand(find, decided, at)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, d)
+		if d, err = g.stand(find, d); err != nil {
+			return nil, err
 		}
+		all = append(all, d)
 	}
 	return all, nil
-}
-
-// first returns a permission's first judgement.
-func (g *Gate) first(find func(journal.Key) ([]journal.Record, error), id trade.IntentID) (ledger.Event, time.Time, error) {
-	recs, err := find(journal.Key(ledger.IntentKey(id)))
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	for _, r := range recs {
-		e, err := ledger.Decode(r.Body)
-		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("record %d: %w", r.Seq, err)
-		}
-		if _, ok := e.(ledger.Decided); ok && e.About() == id {
-			return e, r.At, nil
-		}
-	}
-	return nil, time.Time{}, fmt.Errorf("the first judgement of intent %s is not found", id)
 }
 
 // carries reports whether an event really has the key: the index knows only its hash.
 func carries(e ledger.Event, k ledger.Key) bool { return slices.Contains(ledger.Keys(e), k) }
 
 // stand returns a decision as it is after all that followed it.
-func (g *Gate) stand(find func(journal.Key) ([]journal.Record, error), e ledger.Decided, at time.Time) (ledger.Decision, error) {
-	d := e.Decision(at)
-	recs, err := find(journal.Key(ledger.IntentKey(e.Intent)))
+func (g *Gate) stand(find func(journal.Key) ([]journal.Record, error), d ledger.Decision) (ledger.Decision, error) {
+	recs, err := find(journal.Key(ledger.IntentKey(d.Intent)))
 	if err != nil {
 		return d, err
 	}
@@ -248,7 +229,7 @@ func (g *Gate) stand(find func(journal.Key) ([]journal.Record, error), e ledger.
 		if err != nil {
 			return d, fmt.Errorf("record %d: %w", r.Seq, err)
 		}
-		if next.About() == e.Intent {
+		if next.About() == d.Intent {
 			d.Apply(next)
 		}
 	}

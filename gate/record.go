@@ -48,7 +48,7 @@ func (j *judgement) fresh(tx *journal.Tx, at time.Time, behind time.Duration, p 
 
 // rejudge records the second judgement of a permitted intent that has arrived at us.
 func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open) error {
-	e := ledger.Rejudged{Intent: open.Intent, Account: j.call.Account, Origin: cleanOrigin(j.call.Origin), Ruling: j.ruling(nil, behind, open.Intent)}
+	e := j.again(open, j.ruling(nil, behind, open.Intent))
 	if e.Ruling.Effect == policy.Allow {
 		_, e.Pending = j.clearance(at)
 	}
@@ -59,6 +59,14 @@ func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, 
 	return nil
 }
 
+// again is the second judgement of an open intent.
+func (j *judgement) again(open *ledger.Open, r ledger.Ruling) ledger.Rejudged {
+	return ledger.Rejudged{
+		Intent: open.Intent, Account: j.call.Account, Origin: cleanOrigin(j.call.Origin), Ruling: r,
+		Order: open.Order, ClientOrderID: open.ClientOrderID, FirstAt: open.At,
+	}
+}
+
 // regrant answers a call that comes again before its permission is spent: with the same permission if the call would
 // still be allowed, else with the denial, which ends it. asked marks the harness's permission request, granted once.
 func (j *judgement) regrant(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open, asked bool) error {
@@ -67,7 +75,7 @@ func (j *judgement) regrant(tx *journal.Tx, at time.Time, behind time.Duration, 
 	j.decision.Repeated = true
 	switch {
 	case ruling.Effect != policy.Allow:
-		e := ledger.Rejudged{Intent: open.Intent, Account: j.call.Account, Origin: cleanOrigin(j.call.Origin), Ruling: ruling}
+		e := j.again(open, ruling)
 		j.g.record(tx, at, j.call.Account, e)
 		j.decision.Apply(e)
 	case asked:

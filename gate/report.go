@@ -61,7 +61,7 @@ func (p *reporting) decide(tx *journal.Tx) error {
 		return nil
 	}
 	if open == nil && p.seen.Intent != "" {
-		now, err := p.g.stand(tx.Find, p.seen, p.seenAt)
+		now, err := p.g.stand(tx.Find, p.seen.Decision(p.seenAt))
 		if err == nil {
 			p.settle(tx, at, now)
 		}

@@ -86,7 +86,7 @@ func (g *Gate) History(ctx context.Context, id trade.IntentID) (ledger.Decision,
 		if err != nil {
 			return d, nil, fmt.Errorf("record %d: %w", r.Seq, err)
 		}
-		if _, first := e.(ledger.Decided); !first && e.About() == id {
+		if e.About() == id {
 			d.Apply(e)
 			entries = append(entries, entryOf(r, e, d.State))
 		}

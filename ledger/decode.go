@@ -49,7 +49,10 @@ func decodeKind(o *object, kind string) (Event, bool) {
 	case "decided":
 		return decodeDecided(o), true
 	case "rejudged":
-		r := Rejudged{Intent: o.intent(), Account: trade.Account(o.text("account")), Origin: o.origin(), Ruling: o.ruling()}
+		r := Rejudged{
+			Intent: o.intent(), Account: trade.Account(o.text("account")), Origin: o.origin(), Ruling: o.ruling(), Order: o.order(),
+			ClientOrderID: trade.ClientOrderID(o.optional("client_order_id")), FirstAt: o.time("first_at"),
+		}
 		if r.Ruling.Effect == policy.Allow {
 			r.Pending = o.pending()
 		}
@@ -84,12 +87,7 @@ func decodeDecided(o *object) Decided {
 		d.Input = &Input{Length: int(i.number("length")), SHA256: i.text("sha256"), Head: i.text("head")}
 		o.fail(i.err)
 	} else {
-		v, _ := o.v.Member("order")
-		order, ok := trade.ReadOrder(v)
-		if !ok {
-			o.fail(fmt.Errorf("order is not an order"))
-		}
-		d.Order = order
+		d.Order = o.order()
 	}
 	d.ClientOrderID = trade.ClientOrderID(o.optional("client_order_id"))
 	d.AgentReason = o.optional("agent_reason")
@@ -186,6 +184,15 @@ func (o *object) intent() trade.IntentID {
 		o.fail(fmt.Errorf("intent is not an intent id"))
 	}
 	return id
+}
+
+func (o *object) order() trade.Order {
+	v, _ := o.v.Member("order")
+	order, ok := trade.ReadOrder(v)
+	if !ok {
+		o.fail(fmt.Errorf("order is not an order"))
+	}
+	return order
 }
 
 func (o *object) outcome() trade.Outcome {

@@ -52,6 +52,9 @@ func (e Decided) append(dst []byte) []byte {
 
 func (e Rejudged) append(dst []byte) []byte {
 	dst = wire.AppendText(appendOrigin(dst, e.Origin), "account", string(e.Account))
+	dst = e.Order.AppendJSON(wire.AppendName(dst, "order"))
+	dst = wire.AppendOptional(dst, "client_order_id", string(e.ClientOrderID))
+	dst = appendTime(dst, "first_at", e.FirstAt)
 	dst = appendRuling(dst, e.Ruling)
 	if e.Ruling.Effect == policy.Allow {
 		dst = appendPending(dst, e.Pending)

@@ -90,6 +90,11 @@ type Rejudged struct {
 	Origin  Origin
 	Ruling  Ruling
 	Pending Pending
+
+	// What the first judgement has, so that the intent is known when it is found under the id that it arrived under.
+	Order         trade.Order
+	ClientOrderID trade.ClientOrderID
+	FirstAt       time.Time
 }
 
 // Source says who knows an outcome.
@@ -216,8 +221,8 @@ func OrderKey(a trade.Account, agent trade.Agent, id trade.ClientOrderID) Key {
 func IntentKey(id trade.IntentID) Key { return Key{"intent", string(id)} }
 
 // Keys returns what an event's record is found by. Only an allowed or held order binds its client order id; a denied
-// call keeps its tool-call id findable, and free. A permission is found by its intent too, since the surface at which
-// the call arrives may know an id that the hook did not: the second judgement binds that one as well.
+// call keeps its tool-call id findable, and free. The surface at which a permitted call arrives may know an id that the
+// hook did not: the second judgement binds that one as well.
 func Keys(e Event) []Key {
 	var keys []Key
 	switch e := e.(type) {
@@ -227,9 +232,6 @@ func Keys(e Event) []Key {
 		}
 		if e.ClientOrderID != "" && e.Clears != ClearsNothing {
 			keys = append(keys, OrderKey(e.Account, e.Origin.Agent, e.ClientOrderID))
-		}
-		if e.Clears == ClearsPermission {
-			keys = append(keys, IntentKey(e.Intent))
 		}
 		return keys
 	case Rejudged:

@@ -105,7 +105,7 @@ func TestTransitions(t *testing.T) {
 		"rejected":  {allowed(1, o, ClearsSend), Concluded{Intent: intent(1), Outcome: trade.Rejected, Source: FromBroker}},
 	}
 	events := map[string]Event{
-		"rejudged allow": Rejudged{Intent: intent(1), Ruling: Ruling{Effect: policy.Allow}, Pending: Pending{Deadline: t0}},
+		"rejudged allow": Rejudged{Intent: intent(1), Order: o, Ruling: Ruling{Effect: policy.Allow}, Pending: Pending{Deadline: t0}},
 		"rejudged deny":  Rejudged{Intent: intent(1)},
 		"accepted":       accepted,
 		"reported":       Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport},
@@ -478,7 +478,10 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 			Input: &Input{Length: 3, SHA256: "x", Head: word.Draw(t, "head")}, Ruling: Ruling{Reasons: ruling.Reasons},
 		}
 	case 4:
-		r := Rejudged{Intent: intent(1000 + n), Origin: Origin{Agent: "a", Surface: "mcp"}, Ruling: ruling}
+		r := Rejudged{
+			Intent: intent(1000 + n), Account: "paper", Origin: Origin{Agent: "a", Surface: "mcp", ToolCallID: "c"}, Ruling: ruling,
+			Order: o, ClientOrderID: "c-1", FirstAt: t0,
+		}
 		if ruling.Effect == policy.Allow {
 			r.Pending = Pending{NotAfter: t0, Deadline: t0, Instance: "i"}
 		}
@@ -502,7 +505,7 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 func FuzzDecode(f *testing.F) {
 	o := order(f, "buy", "AAPL", "10", "150.00")
 	for _, e := range []Event{
-		allowed(1, o, ClearsSend), Rejudged{Intent: intent(1)}, Concluded{Intent: intent(1)}, fill(1, 1, o, "1"), Flagged{Intent: intent(1), Flag: "X"},
+		allowed(1, o, ClearsSend), Rejudged{Intent: intent(1), Order: o}, Concluded{Intent: intent(1)}, fill(1, 1, o, "1"), Flagged{Intent: intent(1), Flag: "X"},
 		Asked{intent(1)}, CancelAsked{Intent: intent(1), NotAfter: t0}, CancelEnded{Intent: intent(1)}, KillEngaged{}, KillReset{},
 	} {
 		f.Add(Encode(e))

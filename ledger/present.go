@@ -18,6 +18,14 @@ func (e Decided) Decision(at time.Time) Decision {
 	return d
 }
 
+// First returns the decision object of the first judgement, as far as the second one has it.
+func (e Rejudged) First() Decision {
+	return Decided{
+		Intent: e.Intent, Origin: e.Origin, Account: e.Account, Order: e.Order, ClientOrderID: e.ClientOrderID,
+		Clears: ClearsPermission, Ruling: Ruling{Effect: policy.Allow},
+	}.Decision(e.FirstAt)
+}
+
 func (d *Decision) rule(r Ruling) {
 	d.Verdict, d.Reasons, d.PolicySHA256, d.MaxQuantityNow = r.Effect, r.Reasons, r.PolicySHA256, r.MaxQuantity
 	d.State = Blocked
