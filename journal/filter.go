@@ -2,91 +2,145 @@ package journal
 
 import (
 	"database/sql/driver"
+	"encoding/binary"
 	"fmt"
 )
 
-// filter tells which keys are certainly not in the index, for 2.5 bytes a key. It is a row of Bloom filters, each for
-// the keys of a stretch of records, so that a hit says where to look.
-type filter struct {
-	chunks []*chunk
-	upTo   Seq // the keys of all records up to this one are in it
-}
-
+// The filters tell which buckets of the index may hold a key, so that a look-up need not ask each one. Groups of 64
+// buckets share a filter of 64 pages; a key's hash says in which page it is. A page is a row of words; each bucket of
+// the group has one bit in every word, and a key sets its bucket's bit in 16 of them. One page a group thus answers for
+// 32,768 records. A bucket is put in once it is full, eight of them at a time, in the transaction that fills the last,
+// so what is in the filters follows from the number of the last record. The stored filters depend on these constants.
 const (
-	filterBits   = 20      // a key: one hit in about 15,000 is false
-	filterHashes = 14      // bits set for a key: filterBits × ln 2
-	firstChunk   = 1 << 14 // keys; each next one has room for twice as many
-	largestChunk = 1 << 19 // keys
+	groupShift   = 6   // buckets a group, as a power of two
+	foldShift    = 3   // buckets that are put in at once, as a power of two
+	filterPages  = 64  // a group
+	filterWords  = 504 // a page, whose row then fills a page of SQLite
+	filterHashes = 16  // bits that a key sets
+	wordBytes    = 64 / 8
 )
 
-// chunk is a Bloom filter for keys of the records first to last.
-type chunk struct {
-	first, last Seq
-	keys, room  int
-	bits        []uint64
+// page is one page of a group's filter, as stored: its words, least significant byte first.
+type page []byte
+
+func newPage() page { return make(page, filterWords*wordBytes) }
+
+// filtered returns how many buckets, from the first on, are in the filters after the record last.
+func filtered(last Seq) int64 { return bucketOf(last+1) >> foldShift << foldShift }
+
+func groupOf(bucket int64) int64 { return bucket >> groupShift }
+
+// pageOf returns which page of every filter a hash belongs to. It is a part of a SHA-256 and so uniform.
+func pageOf(hash int64) int64 { return int64(uint64(hash) % filterPages) }
+
+// rowOf returns the row of a page. The same page of all groups lies together, as a look-up reads them.
+func rowOf(page, group int64) int64 { return page<<32 | group }
+
+// next returns the next of the words that a hash sets, and what gives the one after: the steps of a linear congruential
+// generator, whose upper bits depend on the whole hash.
+func next(state uint64) (word, after uint64) {
+	after = state*6364136223846793005 + 1442695040888963407
+	return (after >> 32) * filterWords >> 32, after
 }
 
-func newChunk(room int) *chunk {
-	return &chunk{first: ^Seq(0), room: room, bits: make([]uint64, room*filterBits/64)}
-}
-
-// add puts a key in; a second time does no harm. The caller keeps upTo.
-func (f *filter) add(hash int64, seq Seq) {
-	n := len(f.chunks)
-	switch {
-	case n == 0:
-		f.chunks = append(f.chunks, newChunk(firstChunk))
-	case f.chunks[n-1].keys == f.chunks[n-1].room:
-		f.chunks = append(f.chunks, newChunk(min(2*f.chunks[n-1].room, largestChunk)))
-	}
-	c := f.chunks[len(f.chunks)-1]
-	c.keys++
-	c.first, c.last = min(c.first, seq), max(c.last, seq)
-	bit, step := c.start(hash)
+// add sets the bucket's bit in the words of a hash.
+func (p page) add(hash, bucket int64) {
+	in, bit := uint64(bucket)&(1<<groupShift-1)>>3, byte(1)<<(bucket&7)
+	state := uint64(hash)
 	for range filterHashes {
-		i := c.index(bit)
-		c.bits[i>>6] |= 1 << (i & 63)
-		bit += step
+		var word uint64
+		word, state = next(state)
+		p[word*wordBytes+in] |= bit
 	}
 }
 
-func (c *chunk) has(hash int64) bool {
-	bit, step := c.start(hash)
+// holders returns a bit for each bucket of the group that may hold the hash. None that does is missing.
+func (p page) holders(hash int64) uint64 {
+	all, state := ^uint64(0), uint64(hash)
 	for range filterHashes {
-		i := c.index(bit)
-		if c.bits[i>>6]&(1<<(i&63)) == 0 {
-			return false
+		var word uint64
+		word, state = next(state)
+		if all &= binary.LittleEndian.Uint64(p[word*wordBytes:]); all == 0 {
+			break
 		}
-		bit += step
 	}
-	return true
+	return all
 }
 
-// start returns two values for double hashing. The hash is a part of a SHA-256 and so uniform already.
-func (c *chunk) start(hash int64) (bit, step uint64) {
-	return uint64(hash), uint64(hash)*0x9e3779b97f4a7c15 | 1
+// filter calls each for the page of every group from first to last, in this order. One that is missing or damaged is an
+// error: without it a key could be overlooked.
+func (w *writer) filter(number, first, last int64, each func(page) error) error {
+	group := first
+	err := w.query(stFilter, 2, func(row []driver.Value) error {
+		id, ok := row[0].(int64)
+		p, ok2 := blob(row[1])
+		if !ok || !ok2 || id != rowOf(number, group) || len(p) != filterWords*wordBytes {
+			return damagedFilter(group)
+		}
+		group++
+		return each(p)
+	}, rowOf(number, first), rowOf(number, last))
+	if err == nil && group <= last {
+		err = damagedFilter(group)
+	}
+	return err
 }
 
-// index scales the upper half of x to the number of bits.
-func (c *chunk) index(x uint64) uint64 { return (x >> 32) * uint64(len(c.bits)*64) >> 32 }
+func damagedFilter(group int64) error {
+	first := max(group<<(groupShift+bucketShift), 1)
+	return &Broken{Seq: Seq(first), Reason: fmt.Sprintf("the filter of the index is damaged for the records from %d on", first)}
+}
 
-// catchUp puts in the keys of the records after upTo, inside a transaction of the writer.
-func (f *filter) catchUp(w *writer, last Seq) error {
-	if last <= f.upTo {
-		return nil
-	}
-	err := w.query(stKeysAfter, 2, func(row []driver.Value) error {
-		hash, ok := row[0].(int64)
-		seq, ok2 := row[1].(int64)
-		if !ok || !ok2 || seq < 1 {
-			return &Broken{Seq: Seq(seq), Reason: fmt.Sprintf("record %d has a damaged index entry", seq)}
+// extendFilters puts the keys of the buckets from first to before end into the filters, inside the transaction that
+// wrote them.
+func (w *writer) extendFilters(first, end int64) error {
+	for first < end {
+		group := groupOf(first)
+		before := min(end, (group+1)<<groupShift)
+		if err := w.extendGroup(group, first, before); err != nil {
+			return err
 		}
-		f.add(hash, Seq(seq))
-		return nil
-	}, bucketOf(f.upTo+1), bucketOf(last), int64(f.upTo))
+		first = before
+	}
+	return nil
+}
+
+func (w *writer) extendGroup(group, first, end int64) error {
+	var pages [filterPages]page
+	for n := range pages {
+		if first == group<<groupShift {
+			pages[n] = newPage()
+			continue
+		}
+		err := w.filter(int64(n), group, group, func(p page) error { pages[n] = p; return nil })
+		if err != nil {
+			return err
+		}
+	}
+	err := w.query(stKeysIn, 2, func(row []driver.Value) error {
+		hash, bucket, err := keyOf(row)
+		if err == nil {
+			pages[pageOf(hash)].add(hash, bucket)
+		}
+		return err
+	}, first, end-1)
 	if err != nil {
 		return err
 	}
-	f.upTo = last
+	for n, p := range pages {
+		if err := w.exec(stPutFilter, rowOf(int64(n), group), []byte(p)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// keyOf takes two columns of an index entry.
+func keyOf(row []driver.Value) (hash, of int64, err error) {
+	hash, ok := row[0].(int64)
+	of, ok2 := row[1].(int64)
+	if !ok || !ok2 || of < 0 {
+		return 0, 0, &Broken{Reason: "the index has a damaged entry"}
+	}
+	return hash, of, nil
 }

@@ -15,44 +15,62 @@ type fold struct {
 	head     Head
 	last     time.Time
 	since    int // bytes of the bodies after the last snapshot
+	stored   int // bytes of the snapshot that the follower was restored from; -1 once this process has appended
 	buf      []byte
 }
 
-// catchUp brings the follower to the last record, inside a transaction of w. After an error it is to be restored.
+// snapshot is the stored state; seq is 0 if there is none.
+type snapshot struct {
+	seq   Seq
+	hash  Hash
+	state []byte
+}
+
+// catchUp brings the follower to the last record. After an error it is to be restored. Outside a transaction the
+// snapshot may be older than what is read then, which does no harm: records stay.
 func (f *fold) catchUp(w *writer) error {
-	if !f.sound {
-		if err := f.restore(w); err != nil {
+	var from snapshot
+	restoring := !f.sound
+	f.sound = false // until all went well
+	if restoring {
+		var err error
+		if from, err = w.snapshot(); err != nil {
 			return err
+		}
+		f.head, f.last, f.since, f.stored = Head{Seq: from.seq}, time.Time{}, 0, len(from.state)
+		if from.seq == 0 {
+			if err := f.restore(from); err != nil {
+				return err
+			}
 		}
 	}
-	f.sound = false // until all went well
-	seq, hash, err := w.head()
-	switch {
-	case err != nil:
-		return err
-	case seq < f.head.Seq || seq == f.head.Seq && hash != f.head.Hash:
-		return &Broken{Seq: f.head.Seq, Reason: fmt.Sprintf("record %d was there before and is not any more", f.head.Seq)}
-	case seq > f.head.Seq:
-		if err := w.records(stAfter, f.follow, int64(f.head.Seq)); err != nil {
-			return err
+	begun, start := false, f.head.Seq
+	err := w.records(stFrom, func(r Record) error {
+		if start == 0 || begun {
+			return f.follow(r)
 		}
+		begun = true
+		if restoring && r.Seq == start {
+			f.head.Hash, f.last = r.Hash, r.At
+			return f.restore(from)
+		}
+		if r.Seq != start || r.Hash != f.head.Hash {
+			return gone(start)
+		}
+		return nil
+	}, int64(start))
+	if err != nil {
+		return err
+	}
+	if start > 0 && !begun {
+		return gone(start)
 	}
 	f.sound = true
 	return nil
 }
 
-// head returns the last record's number and hash.
-func (w *writer) head() (seq Seq, hash Hash, err error) {
-	err = w.query(stHead, 3, func(row []driver.Value) error {
-		n, ok := row[0].(int64)
-		h, isBlob := blob(row[2])
-		if !ok || !isBlob || len(h) != len(hash) || n < 1 {
-			return &Broken{Seq: Seq(n), Reason: fmt.Sprintf("record %d, the last one, is damaged", n)}
-		}
-		seq, hash = Seq(n), Hash(h)
-		return nil
-	})
-	return seq, hash, err
+func gone(s Seq) error {
+	return &Broken{Seq: s, Reason: fmt.Sprintf("record %d was there before and is not any more", s)}
 }
 
 func (f *fold) follow(r Record) (err error) {
@@ -66,39 +84,28 @@ func (f *fold) follow(r Record) (err error) {
 	return nil
 }
 
-// restore begins again at the stored snapshot, or at the empty state.
-func (f *fold) restore(w *writer) error {
-	f.head, f.last, f.since = Head{}, time.Time{}, 0
-	var seq Seq
-	var hash Hash
-	var state []byte
-	err := w.query(stSnapshot, 3, func(row []driver.Value) error {
+// snapshot reads the stored state.
+func (w *writer) snapshot() (s snapshot, err error) {
+	err = w.query(stSnapshot, 3, func(row []driver.Value) error {
 		n, ok := row[0].(int64)
 		h, ok2 := blob(row[1])
-		s, ok3 := blob(row[2])
-		if !ok || !ok2 || !ok3 || n < 1 || len(h) != len(hash) {
+		state, ok3 := blob(row[2])
+		if !ok || !ok2 || !ok3 || n < 1 || len(h) != len(s.hash) {
 			return &Broken{Seq: Seq(n), Reason: "the snapshot is damaged"}
 		}
-		seq, hash, state = Seq(n), Hash(h), s
+		s = snapshot{seq: Seq(n), hash: Hash(h), state: state}
 		return nil
 	})
-	if err != nil {
-		return err
+	return s, err
+}
+
+// restore begins again at the stored snapshot, whose record is the head, or at the empty state.
+func (f *fold) restore(from snapshot) error {
+	if from.seq > 0 && snapshotHash(f.head.Hash, from.state) != from.hash {
+		return &Broken{Seq: from.seq, Reason: fmt.Sprintf("the snapshot does not belong to record %d", from.seq)}
 	}
-	if seq > 0 {
-		err := w.records(stOne, func(r Record) error {
-			f.head, f.last = Head{Seq: r.Seq, Hash: r.Hash}, r.At
-			return nil
-		}, int64(seq))
-		if err != nil {
-			return err
-		}
-		if f.head.Seq != seq || snapshotHash(f.head.Hash, state) != hash {
-			return &Broken{Seq: seq, Reason: fmt.Sprintf("the snapshot does not belong to record %d", seq)}
-		}
-	}
-	if err := guard(func() error { return f.follower.Restore(seq, state) }); err != nil {
-		return fmt.Errorf("journal: the state after record %d cannot be restored: %w", seq, err)
+	if err := guard(func() error { return f.follower.Restore(from.seq, from.state) }); err != nil {
+		return fmt.Errorf("journal: the state after record %d cannot be restored: %w", from.seq, err)
 	}
 	return nil
 }
@@ -122,14 +129,9 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// refresh folds what is there in a read transaction, so that the write lock need not be held meanwhile.
+// refresh folds what is there without a transaction, so that the write lock need not be held meanwhile.
 func (j *Journal) refresh() error {
-	return j.w.do(func() error {
-		if err := j.w.begin(stBeginRead); err != nil {
-			return err
-		}
-		return j.fold.catchUp(&j.w)
-	})
+	return j.w.do(func() error { return j.fold.catchUp(&j.w) })
 }
 
 // hold takes the token that goes with the follower and the writer.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -63,11 +64,10 @@ func FuzzKeyHash(f *testing.F) {
 		if (a.hash64() == b.hash64()) != (nul(a) == nul(b)) {
 			t.Fatalf("%q and %q collide", a, b)
 		}
-		fl := &filter{}
-		fl.add(a.hash64(), 7)
-		fl.add(b.hash64(), 1)
-		c := fl.chunks[0]
-		if !c.has(a.hash64()) || !c.has(b.hash64()) || c.first != 1 || c.last != 7 {
+		p := newPage()
+		p.add(a.hash64(), 7)
+		p.add(b.hash64(), 65) // the second bucket of the next group
+		if p.holders(a.hash64())&(1<<7) == 0 || p.holders(b.hash64())&(1<<1) == 0 {
 			t.Fatal("the filter forgot")
 		}
 	})
@@ -90,51 +90,55 @@ const (
 )
 
 func TestFilterForgetsNothingAndSeldomErrs(t *testing.T) {
-	f := &filter{}
-	const n = 300_000
 	rng := rand.New(rand.NewPCG(1, 2))
-	hashes := make([]int64, n)
-	for i := range hashes {
-		hashes[i] = int64(rng.Uint64())
-		f.add(hashes[i], Seq(i+1))
+	var pages [filterPages]page
+	for n := range pages {
+		pages[n] = newPage()
 	}
-	has := func(h int64) (hits []*chunk) {
-		for _, c := range f.chunks {
-			if c.has(h) {
-				hits = append(hits, c)
-			}
+	const perBucket = 1024 // keys, two a record
+	type put struct{ hash, bucket int64 }
+	var all []put
+	for bucket := range int64(1 << groupShift) {
+		for range perBucket {
+			p := put{int64(rng.Uint64()), 7<<groupShift + bucket}
+			pages[pageOf(p.hash)].add(p.hash, p.bucket)
+			all = append(all, p)
 		}
-		return hits
 	}
-	for i, h := range hashes {
-		if !slices.ContainsFunc(has(h), func(c *chunk) bool { return c.first <= Seq(i+1) && Seq(i+1) <= c.last }) {
-			t.Fatalf("key %d was forgotten", i)
+	for _, p := range all {
+		if pages[pageOf(p.hash)].holders(p.hash)&(1<<(p.bucket&63)) == 0 {
+			t.Fatalf("hash %x of bucket %d was forgotten", p.hash, p.bucket)
 		}
 	}
 	wrong := 0
-	for range n {
-		wrong += len(has(int64(rng.Uint64())))
+	const looks = 1_000_000
+	for range looks {
+		hash := int64(rng.Uint64())
+		wrong += bits.OnesCount64(pages[pageOf(hash)].holders(hash))
 	}
-	if wrong > n/2000 {
-		t.Errorf("%d false hits of %d", wrong, n)
-	}
-	bytes := 0
-	for _, c := range f.chunks {
-		bytes += len(c.bits) * 8
-	}
-	if bytes > n*6 {
-		t.Errorf("%d bytes for %d keys", bytes, n)
+	if wrong > looks/1000 {
+		t.Errorf("%d buckets were named for %d keys that are not there", wrong, looks)
 	}
 }
 
-func TestFindIsRightBeforeWhileAndAfterTheFilterIsBuilt(t *testing.T) {
+// TestFilterPageIsOnePageOfTheFile keeps a page of the filters a page of SQLite, with its row's head.
+func TestFilterPageIsOnePageOfTheFile(t *testing.T) {
+	if n := len(newPage()); n > 4096-35-8 {
+		t.Errorf("a page of %d bytes needs more than one of the file", n)
+	}
+}
+
+// TestFindIsRightAtEverySize lets two journals on one file grow over several buckets and groups of them, and looks for
+// what is there and what is not, in a process that is new and in one that has run for a while.
+func TestFindIsRightAtEverySize(t *testing.T) {
 	f, g := &sums{}, &sums{}
 	cfg := newConfig(t, f)
 	a := create(t, cfg)
-	cfg.Follower = g
-	b := reopen(t, cfg)
-	const n = 3000
-	key := func(i int) Key { return Key{"id", fmt.Sprint(i % n)} } // each twice in the end
+	other := cfg
+	other.Follower = g
+	b := reopen(t, other)
+	const n = 20_000 // keys; each comes twice, so that there are two groups
+	key := func(i int) Key { return Key{"id", fmt.Sprint(i % n)} }
 	appended := 0
 	grow := func(j *Journal, s *sums, by int) {
 		update(t, j, func(tx *Tx) error {
@@ -146,48 +150,52 @@ func TestFindIsRightBeforeWhileAndAfterTheFilterIsBuilt(t *testing.T) {
 			return nil
 		})
 	}
-	grow(a, f, n)
+	find := func(find func(Key) ([]Record, error), times int) error {
+		for range times {
+			i := rand.IntN(n)
+			var want []Seq
+			for s := i; s < appended; s += n {
+				want = append(want, Seq(s+1))
+			}
+			found, err := find(key(i))
+			var got []Seq
+			for _, r := range found {
+				got = append(got, r.Seq)
+			}
+			if err != nil || !slices.Equal(got, want) {
+				return errors.Join(err, fmt.Errorf("key %d of %d: found %v, want %v", i, appended, got, want))
+			}
+			if found, err := find(Key{"id", fmt.Sprint("none", i)}); err != nil || len(found) != 0 {
+				return errors.Join(err, fmt.Errorf("found %d of none", len(found)))
+			}
+		}
+		return nil
+	}
 	look := func(j *Journal, times int) {
 		t.Helper()
-		update(t, j, func(tx *Tx) error {
-			for range times {
-				i := rand.IntN(2 * n)
-				want := 0
-				for s := i % n; s < appended; s += n {
-					want++
-				}
-				found, err := tx.Find(key(i))
-				if err != nil || len(found) != want {
-					return errors.Join(err, fmt.Errorf("key %d: found %d, want %d", i, len(found), want))
-				}
-				if found, err := tx.Find(Key{"id", fmt.Sprint("none", i)}); err != nil || len(found) != 0 {
-					return errors.Join(err, fmt.Errorf("found %d of none", len(found)))
-				}
-			}
-			return nil
-		})
+		update(t, j, func(tx *Tx) error { return find(tx.Find, times) })
 	}
-	look(a, 5)
-	look(a, buildAfter)
-	a.index.builder.Wait()
 	for appended < 2*n {
-		grow(a, f, 1+rand.IntN(40)) // its own keys
-		look(a, 2)
-		if rand.IntN(3) == 0 && appended < 2*n {
-			grow(b, g, 1+rand.IntN(900)) // somebody else's
-			look(a, 2)
+		grow(a, f, 1+rand.IntN(3000))
+		look(a, 20)
+		if rand.IntN(2) == 0 {
+			grow(b, g, 1+rand.IntN(6000)) // somebody else's
+			look(b, 3)
 		}
-		if appended+1000 > 2*n {
-			break
+		fresh := cfg
+		fresh.Follower = &sums{}
+		cold := reopen(t, fresh)
+		look(cold, 2)
+		if err := find(func(k Key) ([]Record, error) { return cold.Find(t.Context(), k) }, 2); err != nil {
+			t.Fatal(err)
 		}
+		closed(t, cold)
 	}
-	if a.index.filter == nil {
-		t.Fatal("no filter was built")
-	}
-	look(b, 5)
-	look(a, 50)
+	look(a, 3*filterPages)
+	look(b, 3*filterPages)
 	folded(t, a, f)
 	folded(t, b, g)
+	verified(t, a, Verification{Follower: &sums{}, Keys: func(r Record) ([]Key, error) { return []Key{key(int(r.Seq) - 1)}, nil }})
 }
 
 // TestRandomHistoriesFoldToTheState runs updates, failing decides, panics, reopening and a second process's view in a

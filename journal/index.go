@@ -1,70 +1,54 @@
 package journal
 
 import (
-	"context"
 	"database/sql/driver"
 	"fmt"
+	"math/bits"
 	"slices"
-	"sync"
-
-	"sallyport/store"
 )
 
-// buildAfter is after how many look-ups a process is taken for a long-lived one and builds its filter. Until then each
-// look-up asks every bucket.
-const buildAfter = 32
+// warmAfter is after how many look-ups a process is taken for a long-lived one, which keeps the keys of the buckets
+// that are in no filter yet in memory. Until then each look-up asks every such bucket.
+const warmAfter = 32
 
-// slice is how many buckets the builder reads in one transaction, so that it holds up no checkpoint.
-const slice = 32
-
-// nearEnough is how many records the builder may be behind when it hands its filter over: the rest is read under the
-// write lock.
-const nearEnough = 2 << bucketShift
-
-// index finds records by key. It belongs to the holder of the journal's token; the builder's goroutine only hands over
-// what it built.
+// index finds records by key. It belongs to the holder of the journal's token. What it remembers are committed records
+// and stored filters only, which never change but for the filters of the last group.
 type index struct {
-	db      *store.DB
-	filter  *filter // nil until built
 	lookups int
-
-	stopped context.Context // of the builder
-	cancel  context.CancelFunc
-	builder sync.WaitGroup
-	built   chan *filter // nil if it could not be built
+	pages   [filterPages]known
+	recent  recent
 }
 
-func (x *index) start(db *store.DB) {
-	x.db, x.built = db, make(chan *filter, 1)
-	x.stopped, x.cancel = context.WithCancel(context.Background())
+// known is what was read of one page of the filters.
+type known struct {
+	groups []page
+	closed int64 // how many buckets they cover
 }
 
-func (x *index) stop() {
-	x.cancel()
-	x.builder.Wait()
+// recent holds the keys of the newest buckets, those that are in no filter.
+type recent struct {
+	first int64 // the first of these buckets
+	upTo  Seq   // the keys of the records up to this one are there
+	keys  []chained
+	heads map[int64]int32 // by hash: where in keys the newest one is, plus one
 }
 
-// committed notes the keys that this process has committed. If it does not know the keys before them it leaves both to
-// the next catchUp.
-func (x *index) committed(before, now Seq, keys []key) {
-	if x.filter == nil || x.filter.upTo != before {
-		return
-	}
-	for _, k := range keys {
-		x.filter.add(k.hash, k.seq)
-	}
-	x.filter.upTo = now
+type chained struct {
+	hash int64
+	seq  Seq
+	next int32 // the one before with the same hash, plus one
 }
 
 // find returns the committed records with the hash among their keys, oldest first, inside a transaction of the writer.
-func (j *Journal) find(hash int64) ([]Record, error) {
-	seqs, err := j.index.find(&j.w, hash, j.fold.head.Seq)
-	if err != nil || len(seqs) == 0 {
+func (j *Journal) find(hash int64) ([]Record, error) { return j.findUpTo(hash, j.fold.head.Seq) }
+
+func (j *Journal) findUpTo(hash int64, last Seq) (found []Record, err error) {
+	seqs, err := j.index.find(&j.w, hash, last)
+	if err != nil {
 		return nil, err
 	}
 	slices.Sort(seqs)
-	var found []Record
-	for _, seq := range slices.Compact(seqs) { // two chunks may share a bucket
+	for _, seq := range seqs {
 		err := j.w.records(stOne, func(r Record) error { found = append(found, r); return nil }, seq)
 		if err != nil {
 			return nil, err
@@ -74,34 +58,70 @@ func (j *Journal) find(hash int64) ([]Record, error) {
 }
 
 func (x *index) find(w *writer, hash int64, last Seq) (seqs []int64, err error) {
-	if x.lookups++; x.lookups == buildAfter {
-		x.builder.Go(x.build)
-	}
-	select {
-	case x.filter = <-x.built:
-		if x.filter == nil {
-			x.lookups = 0 // try again later
+	closed := filtered(last)
+	if closed > 0 {
+		groups, err := x.groups(w, pageOf(hash), closed)
+		if err != nil {
+			return nil, err
 		}
-	default:
-	}
-	if x.filter == nil {
-		return w.probe(nil, hash, 0, bucketOf(last))
-	}
-	if err := x.filter.catchUp(w, last); err != nil {
-		return nil, err
-	}
-	for _, c := range x.filter.chunks {
-		if c.has(hash) {
-			if seqs, err = w.probe(seqs, hash, bucketOf(c.first), bucketOf(c.last)); err != nil {
-				return nil, err
+		for g, p := range groups {
+			for held := p.holders(hash); held != 0; held &= held - 1 {
+				bucket := int64(g)<<groupShift + int64(bits.TrailingZeros64(held))
+				if seqs, err = w.probe(seqs, hash, bucket); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
-	return seqs, nil
+	if x.lookups < warmAfter {
+		x.lookups++
+		for bucket := closed; bucket <= bucketOf(last); bucket++ {
+			if seqs, err = w.probe(seqs, hash, bucket); err != nil {
+				return nil, err
+			}
+		}
+		return seqs, nil
+	}
+	if err := x.recent.catchUp(w, closed, last); err != nil {
+		return nil, err
+	}
+	return x.recent.find(seqs, hash), nil
 }
 
-// probe appends the numbers of the records with the hash whose buckets lie in the range.
-func (w *writer) probe(seqs []int64, hash, from, to int64) ([]int64, error) {
+// groups returns one page of the filters of all groups, which cover that many buckets. It reads what is new.
+func (x *index) groups(w *writer, number, closed int64) ([]page, error) {
+	k := &x.pages[number]
+	if k.closed == closed {
+		return k.groups, nil
+	}
+	if k.closed > closed {
+		*k = known{}
+	}
+	first := groupOf(k.closed) // its page has changed or is new
+	k.groups, k.closed = k.groups[:min(first, int64(len(k.groups)))], 0
+	err := w.filter(number, first, groupOf(closed-1), func(p page) error { k.groups = append(k.groups, p); return nil })
+	if err != nil {
+		k.groups = nil
+		return nil, err
+	}
+	k.closed = closed
+	return k.groups, nil
+}
+
+// committed notes the keys that this process has committed. If it does not know the keys before them it leaves both to
+// the next catchUp.
+func (x *index) committed(before, now Seq, keys []key) {
+	if x.recent.heads == nil || x.recent.upTo != before {
+		return
+	}
+	for _, k := range keys {
+		x.recent.add(k.hash, k.seq)
+	}
+	x.recent.upTo = now
+}
+
+// probe appends the numbers of the records in the bucket with the hash.
+func (w *writer) probe(seqs []int64, hash, bucket int64) ([]int64, error) {
 	err := w.query(stProbe, 1, func(row []driver.Value) error {
 		seq, ok := row[0].(int64)
 		if !ok {
@@ -109,46 +129,57 @@ func (w *writer) probe(seqs []int64, hash, from, to int64) ([]int64, error) {
 		}
 		seqs = append(seqs, seq)
 		return nil
-	}, from, to, hash)
+	}, bucket, hash)
 	return seqs, err
 }
 
-// build reads all keys in small transactions while others write, until it has nearly all.
-func (x *index) build() {
-	f := &filter{}
-	for {
-		near, err := x.extend(f)
-		if err != nil {
-			f = nil // the slow way stays right
+// catchUp drops the keys that are in the filters now, and reads those of the records after upTo.
+func (r *recent) catchUp(w *writer, closed int64, last Seq) error {
+	if r.heads == nil || r.first != closed {
+		r.restart(closed)
+	}
+	if last <= r.upTo {
+		return nil
+	}
+	err := w.query(stKeysAfter, 2, func(row []driver.Value) error {
+		hash, seq, err := keyOf(row)
+		if err == nil {
+			r.add(hash, Seq(seq))
 		}
-		if near || err != nil {
-			x.built <- f
-			return
+		return err
+	}, bucketOf(r.upTo+1), bucketOf(last), int64(r.upTo))
+	if err != nil {
+		r.heads = nil // begin again
+		return err
+	}
+	r.upTo = last
+	return nil
+}
+
+// restart keeps the keys from the bucket first on, should there be any.
+func (r *recent) restart(first int64) {
+	old, upTo := r.keys, r.upTo
+	if r.heads == nil || first < r.first {
+		old, upTo = nil, 0
+	}
+	r.first, r.upTo = first, max(upTo, Seq(max(first<<bucketShift, 1)-1))
+	r.keys, r.heads = r.keys[:0], map[int64]int32{}
+	for _, k := range old {
+		if bucketOf(k.seq) >= first {
+			r.add(k.hash, k.seq) // writes behind what is being read
 		}
 	}
 }
 
-// extend reads the next slice. It is true if what is left is small.
-func (x *index) extend(f *filter) (near bool, err error) {
-	var last int64
-	row := x.db.QueryRowContext(x.stopped, "SELECT coalesce(max(seq), 0) FROM records")
-	if err := row.Scan(&last); err != nil || Seq(last) <= f.upTo+nearEnough {
-		return true, err
+func (r *recent) add(hash int64, seq Seq) {
+	r.keys = append(r.keys, chained{hash: hash, seq: seq, next: r.heads[hash]})
+	r.heads[hash] = int32(len(r.keys))
+}
+
+// find appends the numbers of the records with the hash.
+func (r *recent) find(seqs []int64, hash int64) []int64 {
+	for i := r.heads[hash]; i > 0; i = r.keys[i-1].next {
+		seqs = append(seqs, int64(r.keys[i-1].seq))
 	}
-	from := bucketOf(f.upTo + 1)
-	to := min(from+slice-1, bucketOf(Seq(last)))
-	rows, err := x.db.QueryContext(x.stopped, stKeysAfter.text(), from, to, int64(f.upTo))
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	var hash, seq int64
-	for rows.Next() {
-		if err := rows.Scan(&hash, &seq); err != nil {
-			return false, err
-		}
-		f.add(hash, Seq(seq)) // some may be newer than last and come again
-	}
-	f.upTo = min(Seq(last), Seq(to+1)<<bucketShift-1)
-	return false, rows.Err()
+	return seqs
 }

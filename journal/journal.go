@@ -6,6 +6,7 @@ package journal
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
@@ -50,8 +51,9 @@ type Follower interface {
 	// Follow folds one record that another process committed, or that followed the snapshot.
 	Follow(Record) error
 	// Snapshot returns the state after the last record of a batch, or nil to take none. since is the number of bytes
-	// appended since the last snapshot; Verify passes the largest int and must be given the state. The same records
-	// must always give the same bytes. A decide that returned an error must not have changed the state.
+	// appended since the last snapshot. The largest int asks for the state whatever was appended: Verify does, and so
+	// does the first batch of a process, which stores it if that saves the next one work. The same records must always give the same bytes. A decide that returned an
+	// error must not have changed the state.
 	Snapshot(since int) []byte
 }
 
@@ -117,12 +119,10 @@ func Create(ctx context.Context, cfg Config, first func(*Tx) error) (*Journal, e
 		if err := decideAll(b, []*request{r}); err != nil || r.err != nil {
 			return cmp.Or(err, r.err)
 		}
-		return insertAll(b, func(r *Record) error {
-			_, err := tx.Exec(stInsert.text(), int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:])
-			return err
-		}, func(k key) error {
-			_, err := tx.Exec(stInsertKey.text(), bucketOf(k.seq), k.hash, int64(k.seq))
-			return err
+		return tx.Driver(func(c driver.Conn) error {
+			w := writer{raw: c}
+			defer w.finalize()
+			return w.insert(b, 0)
 		})
 	})
 	if err != nil {
@@ -146,7 +146,6 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 		db: db, lockWait: cfg.LockWait, closing: make(chan struct{}), token: make(chan struct{}, 1),
 		w: writer{db: db}, fold: fold{follower: cfg.Follower},
 	}
-	j.index.start(db)
 	j.token <- struct{}{}
 	if err := j.firstLook(ctx); err != nil {
 		return nil, errors.Join(outward(err), j.Close())
@@ -180,6 +179,5 @@ func (j *Journal) Close() error {
 	stopped := j.db.Turnstile().Close()
 	<-j.token // for ever: nobody else gets it
 	close(j.closing)
-	j.index.stop()
 	return errors.Join(stopped, j.w.close(), j.db.Close())
 }

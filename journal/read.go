@@ -3,10 +3,10 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 )
 
@@ -142,35 +142,28 @@ func (j *Journal) Backward(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Find is Tx.Find outside a transaction.
+// Find is Tx.Find outside a transaction. It takes turns with this process's Updates; ctx bounds the wait for the turn.
 func (j *Journal) Find(ctx context.Context, k Key) (found []Record, err error) {
-	head, err := j.Head(ctx)
-	if err != nil {
+	if err := j.hold(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := j.db.QueryContext(ctx, probe, 0, bucketOf(head.Seq), k.hash64())
-	if err != nil {
-		return nil, readError(err)
-	}
-	var seqs []int64
-	for rows.Next() {
-		var seq int64
-		if err := rows.Scan(&seq); err != nil {
-			return nil, errors.Join(readError(err), rows.Close())
+	defer j.release()
+	err = j.w.do(func() error {
+		var last Seq
+		err := j.w.query(stHead, 1, func(row []driver.Value) error {
+			n, ok := row[0].(int64)
+			if !ok || n < 1 {
+				return &Broken{Seq: Seq(n), Reason: fmt.Sprintf("record %d, the last one, is damaged", n)}
+			}
+			last = Seq(n)
+			return nil
+		})
+		if err == nil {
+			found, err = j.findUpTo(k.hash64(), last)
 		}
-		seqs = append(seqs, seq)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, readError(err)
-	}
-	slices.Sort(seqs)
-	for _, seq := range seqs {
-		err := eachRecord(ctx, j.db, func(r Record) error { found = append(found, r); return nil }, stOne.text(), seq)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+		return err
+	})
+	return found, outward(err)
 }
 
 // At returns the records whose time lies in [from, to], in order. Times never fall along the journal, so the first is

@@ -15,6 +15,12 @@ var errReading = errors.New("journal: opened for reading only, without a followe
 // staleAfter is how long a journal may rest before it catches up outside the write lock first.
 const staleAfter = time.Second
 
+// firstSnapshot is how many bytes the first batch of a process leaves to be read by the next one. A process that appends
+// once and ends never comes to the number at which the follower takes a snapshot, so each of its successors would have
+// to read what came after the last one. The first batch asks for one therefore, and stores it if that is less than half
+// of what the next process is spared.
+const firstSnapshot = 4 << 10
+
 // Update runs decide under the journal's write lock, after the follower has seen every record committed before, by any
 // process, and makes what decide appended durable before it returns nil. Callers that wait at the same time share one
 // commit; each sees what the ones before it appended. If decide returns an error, nothing that it appended is recorded
@@ -139,7 +145,10 @@ func (j *Journal) commit(taken *[]*request) error {
 	if err := j.db.Moved(); err != nil { // what was read or written is not the journal
 		return err
 	}
-	j.index.committed(j.fold.head.Seq, b.head.Seq, b.keys)
+	if len(b.added) > 0 {
+		j.index.committed(j.fold.head.Seq, b.head.Seq, b.keys)
+		j.fold.stored = -1
+	}
 	j.fold.head, j.fold.last, j.fold.since, j.fold.sound = b.head, b.last, since, true
 	j.used = time.Now()
 	return nil
@@ -170,37 +179,36 @@ func decideAll(b *batch, taken []*request) error {
 
 // insert writes the batch, and a snapshot if the follower gives one. It returns the bytes since the last snapshot.
 func (j *Journal) insert(b *batch) (since int, err error) {
-	if err := insertAll(b, j.w.insertRecord, j.w.insertKey); err != nil {
+	if err := j.w.insert(b, j.fold.head.Seq); err != nil {
 		return 0, err
 	}
 	since = j.fold.since + b.bytes
+	first := j.fold.stored >= 0 && since >= firstSnapshot
+	asked := since
+	if first {
+		asked = wholeState
+	}
 	var state []byte
-	err = guard(func() error { state = j.fold.follower.Snapshot(since); return nil })
-	if err != nil || state == nil {
+	err = guard(func() error { state = j.fold.follower.Snapshot(asked); return nil })
+	if err != nil || state == nil || first && 2*len(state) > j.fold.stored+since {
 		return since, err
 	}
 	hash := snapshotHash(b.head.Hash, state)
 	return 0, j.w.exec(stPutSnapshot, int64(b.head.Seq), hash[:], state)
 }
 
-func insertAll(b *batch, record func(*Record) error, index func(key) error) error {
+// insert writes the records of a batch after the record before, their keys, and what that adds to the filters.
+func (w *writer) insert(b *batch, before Seq) error {
 	for i := range b.added {
-		if err := record(&b.added[i]); err != nil {
+		r := &b.added[i]
+		if err := w.exec(stInsert, int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:]); err != nil {
 			return err
 		}
 	}
 	for _, k := range b.keys {
-		if err := index(k); err != nil {
+		if err := w.exec(stInsertKey, bucketOf(k.seq), k.hash, int64(k.seq)); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (w *writer) insertRecord(r *Record) error {
-	return w.exec(stInsert, int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:])
-}
-
-func (w *writer) insertKey(k key) error {
-	return w.exec(stInsertKey, bucketOf(k.seq), k.hash, int64(k.seq))
+	return w.extendFilters(filtered(before), filtered(b.head.Seq))
 }

@@ -38,6 +38,9 @@ type verifier struct {
 	snap stored
 	buf  []byte
 	keys []key // of the present bucket, as they should be
+
+	closed  int64             // how many buckets are in the filters
+	filters [filterPages]page // of the present group, as they should be
 }
 
 // stored is the snapshot row; seq is 0 if there is none.
@@ -74,6 +77,7 @@ func (v *verifier) all(ctx context.Context) (err error) {
 	if v.end, err = readHead(ctx, v.conn); err != nil {
 		return err
 	}
+	v.closed = filtered(v.end.Seq)
 	if err := v.start(ctx); err != nil {
 		return err
 	}
@@ -125,7 +129,38 @@ func (v *verifier) bucket(ctx context.Context, bucket int64) error {
 	if v.Keys == nil {
 		return nil
 	}
-	return v.compareKeys(ctx, bucket)
+	if err := v.compareKeys(ctx, bucket); err != nil || bucket >= v.closed {
+		return err
+	}
+	return v.filter(ctx, bucket)
+}
+
+// filter makes the filter of the bucket's group as it should be, and after the last bucket compares it with the stored
+// one.
+func (v *verifier) filter(ctx context.Context, bucket int64) error {
+	group := groupOf(bucket)
+	if bucket == group<<groupShift {
+		for n := range v.filters {
+			v.filters[n] = newPage()
+		}
+	}
+	for _, k := range v.keys {
+		v.filters[pageOf(k.hash)].add(k.hash, bucket)
+	}
+	if bucket+1 < min(v.closed, (group+1)<<groupShift) {
+		return nil
+	}
+	for n, want := range v.filters {
+		var have []byte
+		err := v.conn.QueryRowContext(ctx, `SELECT bits FROM filters WHERE id = ?`, rowOf(int64(n), group)).Scan(&have)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !bytes.Equal(have, want) {
+			return damagedFilter(group)
+		}
+		if err != nil {
+			return readError(err)
+		}
+	}
+	return nil
 }
 
 func (v *verifier) record(r Record) (err error) {
@@ -229,6 +264,13 @@ func (v *verifier) finish(ctx context.Context) error {
 	}
 	if outside > 0 {
 		return v.orphans()
+	}
+	var filters int64
+	if err := v.conn.QueryRowContext(ctx, `SELECT count(*) FROM filters`).Scan(&filters); err != nil {
+		return readError(err)
+	}
+	if filters != (groupOf(v.closed-1)+1)*filterPages {
+		return &Broken{Reason: "the index holds filters of records that do not exist"}
 	}
 	return nil
 }

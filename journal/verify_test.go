@@ -222,6 +222,69 @@ func TestVerifyFindsEveryForgery(t *testing.T) {
 	}
 }
 
+// TestAForgedFilterIsFound changes the filters of a closed journal. Verify finds each change; a look-up never takes a
+// filter that is missing or too short for one that says no.
+func TestAForgedFilterIsFound(t *testing.T) {
+	f := &sums{}
+	cfg := newConfig(t, f)
+	j := create(t, cfg)
+	const n = 9000 // records; sixteen buckets are in filters
+	update(t, j, func(tx *Tx) error {
+		for i := range n {
+			tx.Append("a", noon, []byte(fmt.Sprint(i)), Key{"id", fmt.Sprint(i)})
+			f.apply("a", []byte(fmt.Sprint(i)))
+		}
+		return nil
+	})
+	closed(t, j)
+	whole, err := os.ReadFile(cfg.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := check(t, cfg, nil); err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(Key{"id", "5"}.hash64())
+	row := rowOf(page, 0)
+	for _, c := range []struct {
+		name    string
+		refused bool // by a look-up as well
+		query   string
+		args    []any
+	}{
+		{"remove a filter", true, "DELETE FROM filters WHERE id = ?", []any{row}},
+		{"remove all filters", true, "DELETE FROM filters", nil},
+		{"shorten a filter", true, "UPDATE filters SET bits = substr(bits, 2) WHERE id = ?", []any{row}},
+		{"empty a filter", false, "UPDATE filters SET bits = zeroblob(length(bits)) WHERE id = ?", []any{row}},
+		{"fill a filter", false, "UPDATE filters SET bits = unhex(replace(hex(zeroblob(length(bits))), '00', 'ff')) WHERE id = ?", []any{row}},
+		{"swap two filters", false, "UPDATE filters SET bits = (SELECT bits FROM filters WHERE id = ?) WHERE id = ?", []any{rowOf((page+1)%filterPages, 0), row}},
+		{"add a filter", false, "INSERT INTO filters SELECT id + 1, bits FROM filters WHERE id = ?", []any{row}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mine := cfg
+			mine.Path = newConfig(t, nil).Path
+			if err := os.WriteFile(mine.Path, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			forger := forge(t, mine.Path)
+			forger.run(c.query, c.args...)
+			forger.db.Close()
+			var broken *Broken
+			if err := check(t, mine, nil); !errors.As(err, &broken) {
+				t.Fatalf("error %v, want a *Broken", err)
+			}
+			mine.Follower = &sums{}
+			err := reopen(t, mine).Update(t.Context(), func(tx *Tx) error {
+				_, err := tx.Find(Key{"id", "5"})
+				return err
+			})
+			if errors.As(err, &broken) != c.refused {
+				t.Errorf("the look-up's error is %v", err)
+			}
+		})
+	}
+}
+
 func TestVerifyAgainstAKeptHeadFindsARecomputedChain(t *testing.T) {
 	cfg, head := victim(t)
 	whole, err := os.ReadFile(cfg.Path)

@@ -16,16 +16,18 @@ type statement int
 
 const (
 	stBegin statement = iota
-	stBeginRead
 	stCommit
 	stRollback
 	stHead
-	stAfter
+	stFrom
 	stOne
 	stInsert
 	stInsertKey
 	stProbe
 	stKeysAfter
+	stKeysIn
+	stFilter
+	stPutFilter
 	stSnapshot
 	stPutSnapshot
 	statements
@@ -36,26 +38,25 @@ const columns = `seq, stream, at, body, hash`
 // text returns a statement's SQL.
 func (s statement) text() string {
 	return [statements]string{
-		stBegin:     `BEGIN IMMEDIATE`,
-		stBeginRead: `BEGIN DEFERRED`,
-		stCommit:    `COMMIT`,
-		stRollback:  `ROLLBACK`,
-		stHead:      `SELECT seq, at, hash FROM records ORDER BY seq DESC LIMIT 1`,
-		stAfter:     `SELECT ` + columns + ` FROM records WHERE seq > ? ORDER BY seq`,
+		stBegin:    `BEGIN IMMEDIATE`,
+		stCommit:   `COMMIT`,
+		stRollback: `ROLLBACK`,
+		stHead:     `SELECT seq FROM records ORDER BY seq DESC LIMIT 1`,
+		stFrom: `SELECT seq, stream, at, CASE WHEN seq > ?1 THEN body END, hash FROM records
+			WHERE seq >= ?1 ORDER BY seq`,
 		stOne:       `SELECT ` + columns + ` FROM records WHERE seq = ?`,
 		stInsert:    `INSERT INTO records(` + columns + `) VALUES (?, ?, ?, ?, ?)`,
 		stInsertKey: `INSERT INTO keys(bucket, hash, seq) VALUES (?, ?, ?)`,
-		stProbe:     probe,
+		stProbe:     `SELECT seq FROM keys WHERE bucket = ? AND hash = ?`,
 		stKeysAfter: `SELECT hash, seq FROM keys WHERE bucket BETWEEN ? AND ? AND seq > ?`,
+		stKeysIn:    `SELECT hash, bucket FROM keys WHERE bucket BETWEEN ? AND ?`,
+		stFilter:    `SELECT id, bits FROM filters WHERE id BETWEEN ? AND ? ORDER BY id`,
+		stPutFilter: `INSERT INTO filters(id, bits) VALUES (?, ?) ON CONFLICT(id) DO UPDATE SET bits = excluded.bits`,
 		stSnapshot:  `SELECT seq, hash, state FROM snapshots`,
 		stPutSnapshot: `INSERT INTO snapshots(id, seq, hash, state) VALUES (1, ?, ?, ?)
 			ON CONFLICT(id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, state = excluded.state`,
 	}[s]
 }
-
-// probe looks a hash up in each bucket of a range, in one statement.
-const probe = `WITH RECURSIVE b(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM b WHERE n < ?2)
-	SELECT k.seq FROM b CROSS JOIN keys AS k ON k.bucket = b.n AND k.hash = ?3`
 
 // writer is the connection on which everything is written, with its prepared statements, below database/sql: at many
 // thousand statements a second that layer costs as much as SQLite. One goroutine uses it at a time, inside do. No

@@ -37,6 +37,8 @@ type connector struct {
 	appID int64 // zero for a database that is being made
 	want  settings
 	files [2]sideFile // the write-ahead log and its index
+
+	version atomic.Int64 // of the schema, as the latest connection found it
 }
 
 // sideFile is a file that SQLite keeps beside the database for as long as a connection is open.
@@ -114,56 +116,78 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return kept, nil
 }
 
-const readBack = `SELECT sqlite_version(), (SELECT synchronous FROM pragma_synchronous),
-	(SELECT timeout FROM pragma_busy_timeout), (SELECT foreign_keys FROM pragma_foreign_keys),
-	(SELECT trusted_schema FROM pragma_trusted_schema), (SELECT journal_mode FROM pragma_journal_mode),
-	(SELECT application_id FROM pragma_application_id)`
-
-// check runs without a context: nothing that it reads waits for a lock longer than the busy timeout.
+// check runs without a context: nothing that it reads waits for a lock longer than the busy timeout. It asks one thing at
+// a time, since a query over the pragma functions takes twenty times as long to prepare.
 //
 //limit:store-application A database with another application id is refused.
 //limit:store-settings A connection without synchronous FULL, a write-ahead log, foreign keys and an untrusted schema, all read back, is refused.
 func (c *connector) check(conn driver.Conn) error {
-	row, err := readRow(conn, readBack, 7)
-	if err != nil {
-		return err
-	}
-	if version, _ := row[0].(string); !atLeast(version, OldestSQLite) {
+	r := question{conn: conn}
+	if version := r.text("SELECT sqlite_version()"); r.err == nil && !atLeast(version, OldestSQLite) {
 		return fmt.Errorf("store: SQLite %s is older than %s", version, OldestSQLite)
 	}
-	if app, ok := row[6].(int64); c.appID != 0 && (!ok || app != c.appID) {
+	if app := r.number("PRAGMA application_id"); r.err == nil && c.appID != 0 && app != c.appID {
 		return fmt.Errorf("store: %s is the database of another application (id %d, not %d)", c.path, app, c.appID)
 	}
-	got := settings{trustedSchema: -1}
-	got.synchronous, _ = row[1].(int64)
-	got.busy, _ = row[2].(int64)
-	got.foreignKeys, _ = row[3].(int64)
-	if v, ok := row[4].(int64); ok {
-		got.trustedSchema = v
+	got := settings{
+		synchronous: r.number("PRAGMA synchronous"), busy: r.number("PRAGMA busy_timeout"),
+		foreignKeys: r.number("PRAGMA foreign_keys"), trustedSchema: r.number("PRAGMA trusted_schema"),
+		journalMode: r.text("PRAGMA journal_mode"),
 	}
-	got.journalMode, _ = row[5].(string)
+	version := r.number("PRAGMA user_version")
+	if r.err != nil {
+		return r.err
+	}
 	if got != c.want {
 		return fmt.Errorf("store: %s has the settings %+v, not %+v", c.path, got, c.want)
 	}
+	c.version.Store(version)
 	return nil
 }
 
-// readRow returns the only row of a query.
-func readRow(conn driver.Conn, query string, columns int) ([]driver.Value, error) {
-	q, ok := conn.(driver.QueryerContext)
+// question asks a connection for single values. After an error it asks no more.
+type question struct {
+	conn driver.Conn
+	err  error
+}
+
+func (r *question) number(query string) int64 {
+	n, ok := r.value(query).(int64)
+	if !ok && r.err == nil {
+		r.err = fmt.Errorf("store: %s is not a number", query)
+	}
+	return n
+}
+
+func (r *question) text(query string) string {
+	s, ok := r.value(query).(string)
+	if !ok && r.err == nil {
+		r.err = fmt.Errorf("store: %s is not a text", query)
+	}
+	return s
+}
+
+// value returns the only column of the only row.
+func (r *question) value(query string) driver.Value {
+	if r.err != nil {
+		return nil
+	}
+	q, ok := r.conn.(driver.QueryerContext)
 	if !ok {
-		return nil, errors.New("store: the driver cannot query")
+		r.err = errors.New("store: the driver cannot query")
+		return nil
 	}
 	rows, err := q.QueryContext(context.Background(), query, nil)
 	if err != nil {
-		return nil, err
+		r.err = err
+		return nil
 	}
-	row := make([]driver.Value, columns)
-	err = rows.Next(row)
-	if errors.Is(err, io.EOF) {
-		err = errors.New("store: the settings cannot be read back")
+	var row [1]driver.Value
+	if err = rows.Next(row[:]); errors.Is(err, io.EOF) {
+		err = fmt.Errorf("store: %s has no answer", query)
 	}
-	return row, errors.Join(err, rows.Close())
+	r.err = errors.Join(err, rows.Close())
+	return row[0]
 }
 
 // atLeast compares versions of the form 3.51.3, number by number. A malformed one is not at least anything.

@@ -33,6 +33,9 @@ func Create(ctx context.Context, cfg Config, first func(*Tx) error) (err error) 
 	if err := checkFree(cfg.Path); err != nil {
 		return err
 	}
+	if err := checkStray(cfg.Path); err != nil {
+		return err
+	}
 	draft := cfg
 	draft.Path = cfg.Path + ".new"
 	if err := build(ctx, draft, first); err != nil {
@@ -53,6 +56,23 @@ func checkFree(path string) error {
 		return nil
 	}
 	return fmt.Errorf("store: %w", err)
+}
+
+// checkStray refuses a log that lies where the new database's own would be: SQLite would take what is in it for the new
+// database's content, which it would destroy.
+//
+//limit:store-stray-log A database is not made beside a write-ahead log or journal that another one has left.
+func checkStray(path string) error {
+	for _, p := range []string{path + "-wal", path + "-journal"} {
+		_, err := os.Lstat(p)
+		if err == nil {
+			return fmt.Errorf("store: %s was left by a database that is not there any more; move it away", p)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	return nil
 }
 
 // removeAll removes a draft and its side files. A draft that is there while the turnstile is held was left by a crash.

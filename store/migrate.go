@@ -84,11 +84,15 @@ func (db *DB) bringUpToDate(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	var version int
-	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
-	switch {
-	case err != nil:
+	conn, err := db.Conn(ctx) // the first one, which reads the version with the settings and then goes to the pool
+	if err != nil {
 		return err
+	}
+	if err := conn.Close(); err != nil {
+		return err
+	}
+	version := int(db.side.version.Load())
+	switch {
 	case version > len(all):
 		return fmt.Errorf("store: %s has schema version %d and this program knows up to %d; use the newer program",
 			cfg.Path, version, len(all))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -101,6 +102,19 @@ func openAt(cfg Config, id identity, fresh bool) (*DB, error) {
 
 // Close closes every connection; the last process to do so folds the write-ahead log into the file.
 func (db *DB) Close() error { return errors.Join(db.DB.Close(), db.gate.Close()) }
+
+// ShortLog is up to how many bytes of a write-ahead log a process that is about to end may leave to the next one.
+//
+//limit:store-short-log A process that ends leaves a write-ahead log of at most 256 KiB to the next one; a longer one it folds in.
+const ShortLog = 256 << 10
+
+// MayLeave reports whether a process that ends at once need not close the database at path. To fold the log in and
+// remove it takes three syncs and two files more; the log is as durable as the database, and the next process reads one
+// of this length in about a tenth of a millisecond. For a process that goes on, not to close would be a leak.
+func MayLeave(path string) bool {
+	info, err := os.Lstat(path + "-wal")
+	return err == nil && info.Size() <= ShortLog
+}
 
 // Path returns the absolute path of the database file.
 func (db *DB) Path() string { return db.path }

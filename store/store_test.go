@@ -277,3 +277,79 @@ func TestAtLeastOrdersVersionsByNumber(t *testing.T) {
 		}
 	}
 }
+
+// TestALongLogIsNotLeft writes until the log is too long to be left to the next process.
+//
+//attack:store-short-log
+func TestALongLogIsNotLeft(t *testing.T) {
+	cfg := config(t)
+	if MayLeave(cfg.Path) {
+		t.Error("without a log there is nothing to leave")
+	}
+	db := open(t, cfg)
+	for size := int64(0); size <= 2*ShortLog; {
+		if err := Immediate(t.Context(), db, insert(strings.Repeat("x", 3000))); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(cfg.Path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		size = info.Size()
+		if got := MayLeave(cfg.Path); got != (size <= ShortLog) {
+			t.Fatalf("a log of %d bytes may be left: %v", size, got)
+		}
+	}
+}
+
+// TestWhatAProcessLeavesIsThere takes a copy of the files as they are while the database is open: what a process leaves
+// that ends without closing it.
+func TestWhatAProcessLeavesIsThere(t *testing.T) {
+	cfg := config(t)
+	db := open(t, cfg)
+	for range 5 {
+		if err := Immediate(t.Context(), db, insert("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := cfg
+	left.Create = false
+	left.Path = filepath.Join(t.TempDir(), "left.db")
+	for _, end := range []string{"", "-wal", "-shm"} {
+		raw, err := os.ReadFile(cfg.Path + end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(left.Path+end, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := open(t, left)
+	if n := count(t, next); n != 5 {
+		t.Errorf("%d rows of 5", n)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left.Path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the log is still there: %v", err)
+	}
+}
+
+//attack:store-stray-log
+func TestCreateRefusesTheLogOfAnotherDatabase(t *testing.T) {
+	for _, end := range []string{"-wal", "-journal"} {
+		cfg := config(t)
+		if err := os.WriteFile(cfg.Path+end, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, cfg, "move it away")
+		if _, err := os.Lstat(cfg.Path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a database was made beside %s: %v", end, err)
+		}
+		if err := os.Remove(cfg.Path + end); err != nil {
+			t.Fatal(err)
+		}
+		open(t, cfg)
+	}
+}

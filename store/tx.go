@@ -31,6 +31,20 @@ func (tx *Tx) QueryRow(query string, args ...any) *sql.Row {
 	return tx.conn.QueryRowContext(tx.ctx, query, args...)
 }
 
+// Driver lends the driver's connection, for a caller who prepares statements of its own and closes them before it
+// returns.
+func (tx *Tx) Driver(use func(driver.Conn) error) (err error) {
+	failed := tx.conn.Raw(func(c any) error {
+		conn, ok := c.(driver.Conn)
+		if !ok {
+			return errors.New("store: not a driver's connection")
+		}
+		err = use(conn)
+		return nil
+	})
+	return errors.Join(failed, err)
+}
+
 // Immediate runs fn in a write transaction and makes it durable before it returns nil. fn sees everything that any
 // process committed before. ctx bounds the wait for a turn only; from BEGIN to COMMIT nothing can be cancelled. Any
 // error, and a panic, which goes on to the caller, rolls everything back. If Busy(err), nothing was changed and the

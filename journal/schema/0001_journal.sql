@@ -16,6 +16,13 @@ CREATE TABLE keys(
 	PRIMARY KEY(bucket, hash, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- The filters, which say in which full buckets a key may be. id is page << 32 | group, where a group is 64 buckets; bits
+-- follows from the keys of those buckets.
+CREATE TABLE filters(
+	id INTEGER PRIMARY KEY,
+	bits BLOB NOT NULL
+) STRICT;
+
 -- The state that the records up to seq fold to; hash covers that record's hash and the state.
 CREATE TABLE snapshots(
 	id INTEGER PRIMARY KEY CHECK (id = 1),
