@@ -23,7 +23,7 @@ type order struct {
 type account struct {
 	cash, reserved trade.Decimal
 	working        int64
-	positions      map[trade.Symbol]position // those that were looked at
+	positions      map[trade.Symbol]position // those that were looked at; a buy that rests needs none
 }
 
 type position struct{ quantity, selling trade.Decimal }
@@ -54,13 +54,13 @@ func (a *account) accept(o order) { a.reserve(o, 1, trade.Decimal.Add) }
 func (a *account) release(o order) { a.reserve(o, -1, trade.Decimal.Sub) }
 
 func (a *account) reserve(o order, n int64, move func(trade.Decimal, trade.Decimal) trade.Decimal) {
-	p := a.positions[o.symbol]
+	a.working += n
 	if o.side == trade.Buy {
 		a.reserved = move(a.reserved, o.quantity.Mul(o.limit))
-	} else {
-		p.selling = move(p.selling, o.quantity)
+		return
 	}
-	a.working += n
+	p := a.positions[o.symbol]
+	p.selling = move(p.selling, o.quantity)
 	a.positions[o.symbol] = p
 }
 

@@ -20,25 +20,30 @@ type desk struct {
 	tx     *store.Tx
 	now    time.Time
 	acct   account
-	read   account           // as it was
 	due    string            // no working order expires earlier; empty if none works
-	asked  string            // due as it was
 	last   uint64            // the newest event's number
+	read   stored            // as it was
 	events []gate.VenueEvent // of this transaction
 }
 
-// sit begins the work of one transaction with the account and the position in one symbol; the zero symbol has none.
-// The clock is read here, once the lock is held.
-func (b *Broker) sit(tx *store.Tx, s trade.Symbol) (*desk, error) {
+// stored is what flush compares with.
+type stored struct {
+	cash, reserved trade.Decimal
+	working        int64
+	due            string
+	last           uint64
+	positions      map[trade.Symbol]position
+}
+
+// sit begins the work of one transaction. The clock is read here, once the lock is held.
+func (b *Broker) sit(tx *store.Tx) (*desk, error) {
 	d := &desk{tx: tx, now: b.now().UTC().Truncate(time.Microsecond)}
-	var cash, reserved, quantity, selling string
-	err := tx.QueryRow(`SELECT cash, reserved, working, due, coalesce((SELECT max(number) FROM paper_events), 0),
-		coalesce(quantity, '0'), coalesce(selling, '0') FROM paper_account LEFT JOIN paper_positions ON symbol = ?`, s.String()).
-		Scan(&cash, &reserved, &d.acct.working, &d.due, &d.last, &quantity, &selling)
+	var cash, reserved string
+	err := tx.QueryRow(`SELECT cash, reserved, working, due, events FROM paper_account`).
+		Scan(&cash, &reserved, &d.acct.working, &d.due, &d.last)
 	if err != nil {
 		return nil, fmt.Errorf("the account cannot be read: %w", err)
 	}
-	d.asked = d.due
 	if d.acct.cash, err = decimal("cash", cash); err != nil {
 		return nil, err
 	}
@@ -46,12 +51,8 @@ func (b *Broker) sit(tx *store.Tx, s trade.Symbol) (*desk, error) {
 		return nil, err
 	}
 	d.acct.positions = map[trade.Symbol]position{}
-	d.read = d.acct
-	d.read.positions = map[trade.Symbol]position{}
-	if s == (trade.Symbol{}) {
-		return d, nil
-	}
-	return d, d.place(s, quantity, selling)
+	d.read = stored{d.acct.cash, d.acct.reserved, d.acct.working, d.due, d.last, map[trade.Symbol]position{}}
+	return d, nil
 }
 
 // decimal reads one that the venue itself stored.
@@ -73,11 +74,6 @@ func (d *desk) look(s trade.Symbol) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return d.place(s, quantity, selling)
-}
-
-// place puts a position as stored into the account.
-func (d *desk) place(s trade.Symbol, quantity, selling string) (err error) {
 	var p position
 	if p.quantity, err = decimal("position", quantity); err != nil {
 		return err
@@ -110,11 +106,12 @@ func (d *desk) flush() error {
 	if d.acct.working == 0 {
 		d.due = ""
 	}
-	if d.acct.cash == d.read.cash && d.acct.reserved == d.read.reserved && d.acct.working == d.read.working && d.due == d.asked {
+	r := d.read
+	if d.acct.cash == r.cash && d.acct.reserved == r.reserved && d.acct.working == r.working && d.due == r.due && d.last == r.last {
 		return nil
 	}
-	_, err := d.tx.Exec(`UPDATE paper_account SET cash = ?, reserved = ?, working = ?, due = ?`,
-		d.acct.cash.String(), d.acct.reserved.String(), d.acct.working, d.due)
+	_, err := d.tx.Exec(`UPDATE paper_account SET cash = ?, reserved = ?, working = ?, due = ?, events = ?`,
+		d.acct.cash.String(), d.acct.reserved.String(), d.acct.working, d.due, int64(d.last))
 	return err
 }
 

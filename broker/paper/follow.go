@@ -61,7 +61,7 @@ func (b *Broker) Lookup(ctx context.Context, id trade.BrokerOrderID, notAfter ti
 	var r gate.Receipt
 	_, possible := trade.ParseClientOrderID(string(id))
 	err := store.Immediate(ctx, b.db, func(tx *store.Tx) error {
-		d, err := b.sit(tx, trade.Symbol{})
+		d, err := b.sit(tx)
 		if err != nil {
 			return err
 		}

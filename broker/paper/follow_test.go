@@ -141,7 +141,7 @@ func TestEventsComeInPagesWithoutGaps(t *testing.T) {
 	v := newVenue(t, "100000")
 	const n = maxEvents + 3
 	err := store.Immediate(context.Background(), v.db, func(tx *store.Tx) error {
-		d, err := v.sit(tx, trade.Symbol{})
+		d, err := v.sit(tx)
 		if err != nil {
 			return err
 		}

@@ -25,9 +25,10 @@ func audit(t interface {
 	ctx := context.Background()
 	var opening, reservedText, due string
 	var working, disagree int64
-	err := b.db.QueryRow(`SELECT opening, reserved, working, due, (SELECT count(*) FROM paper_ledger l WHERE
+	var events uint64
+	err := b.db.QueryRow(`SELECT opening, reserved, working, due, events, (SELECT count(*) FROM paper_ledger l WHERE
 		(l.status <> 'working') <> (SELECT count(*) FROM paper_events e WHERE e.order_id = l.id)) FROM paper_account`).
-		Scan(&opening, &reservedText, &working, &due, &disagree)
+		Scan(&opening, &reservedText, &working, &due, &events, &disagree)
 	if err != nil || disagree != 0 {
 		t.Fatalf("%d orders whose status and events disagree, %v", disagree, err)
 	}
@@ -59,6 +60,9 @@ func audit(t interface {
 				t.Fatalf("after event %d: cash %v, %v of %v", e.Number, cash, held[e.Symbol], e.Symbol)
 			}
 		}
+	}
+	if events != last {
+		t.Fatalf("the account counts %d events, and there are %d", events, last)
 	}
 	rows, err := b.Rows(ctx, 0, 1<<20)
 	if err != nil {

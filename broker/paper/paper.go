@@ -92,7 +92,8 @@ func open(ctx context.Context, cfg Config, wait time.Duration) (*Broker, error) 
 
 // found gives a new venue its cash.
 func found(tx *store.Tx, cash trade.Decimal, now time.Time) error {
-	_, err := tx.Exec(`INSERT INTO paper_account (id, opening, cash, reserved, working, due, opened_at) VALUES (1, ?1, ?1, '0', 0, '', ?2)`,
+	_, err := tx.Exec(`INSERT INTO paper_account (id, opening, cash, reserved, working, due, events, opened_at)
+		VALUES (1, ?1, ?1, '0', 0, '', 0, ?2)`,
 		cash.String(), stamp(now))
 	return err
 }
@@ -109,7 +110,7 @@ func (b *Broker) Match(ctx context.Context) error {
 		return wrap(err)
 	}
 	return wrap(store.Immediate(ctx, b.db, func(tx *store.Tx) error {
-		d, err := b.sit(tx, trade.Symbol{})
+		d, err := b.sit(tx)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (b *Broker) once(ctx context.Context, c gate.Cleared, act func(*desk) (gate
 	var r gate.Receipt
 	ready := false
 	err := store.Immediate(ctx, b.db, func(tx *store.Tx) error {
-		d, err := b.sit(tx, c.Order.Symbol())
+		d, err := b.sit(tx)
 		if err != nil {
 			return err
 		}
@@ -111,8 +111,12 @@ func (d *desk) find(id trade.BrokerOrderID) (r gate.Receipt, digest string, err 
 // take decides a new order and stores it or its rejection.
 func (d *desk) take(c gate.Cleared, b *Broker, book *market.Book, noQuotes error) (gate.Receipt, error) {
 	o := order{symbol: c.Order.Symbol(), side: c.Order.Side(), quantity: c.Order.Quantity(), limit: c.Order.LimitPrice()}
-	if err := d.look(o.symbol); err != nil {
-		return gate.Receipt{}, err
+	q, quoted := book.Quote(o.symbol)
+	price, fills := match(o, q)
+	if fills = fills && quoted; fills || o.side == trade.Sell {
+		if err := d.look(o.symbol); err != nil {
+			return gate.Receipt{}, err
+		}
 	}
 	code, why := d.acct.refuse(o)
 	if noQuotes != nil {
@@ -123,9 +127,7 @@ func (d *desk) take(c gate.Cleared, b *Broker, book *market.Book, noQuotes error
 	}
 	d.acct.accept(o)
 	expires := dayEnds(d.now, b.zone)
-	q, quoted := book.Quote(o.symbol)
-	price, filled := match(o, q)
-	if !quoted || !filled {
+	if !fills {
 		if ends := stamp(expires); d.due == "" || ends < d.due {
 			d.due = ends
 		}

@@ -1,5 +1,5 @@
--- Rows of the ledger and events are never deleted, so that both are numbered from 1 without a gap, whatever is rolled
--- back. Decimals are exact text in plain notation; times are text in UTC with microseconds, so that they sort.
+-- Rows of the ledger are never deleted, and events are counted in the account, so that both are numbered from 1 without
+-- a gap, whatever is rolled back. Decimals are exact text in plain notation; times are text in UTC with microseconds, so that they sort.
 
 CREATE TABLE paper_account (
 	id        INTEGER PRIMARY KEY CHECK (id = 1),
@@ -8,6 +8,7 @@ CREATE TABLE paper_account (
 	reserved  TEXT    NOT NULL, -- limit × quantity of the working buys
 	working   INTEGER NOT NULL CHECK (working >= 0),
 	due       TEXT    NOT NULL, -- no working order expires earlier; empty while none works
+	events    INTEGER NOT NULL, -- how many there are, which is the newest one's number
 	opened_at TEXT    NOT NULL
 ) STRICT;
 
