@@ -230,7 +230,7 @@ func (f *follower) Snapshot(since int) []byte {
 	if since < max(snapshotEvery, f.lastSize) {
 		return nil
 	}
-	s := f.state.AppendSnapshot(make([]byte, 0, f.lastSize+4096))
+	s := f.state.AppendSnapshot(make([]byte, 0, f.lastSize+min(since, 1<<20)))
 	f.lastSize = len(s)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -105,13 +106,19 @@ func ReadOwned(path string, most int64) ([]byte, error) {
 	if err := private(path, info); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotOwned, err)
 	}
-	raw := make([]byte, 0, min(info.Size(), most)+1)
-	buf := bytes.NewBuffer(raw)
-	if _, err := io.Copy(buf, io.LimitReader(f, most+1)); err != nil {
-		return nil, err
+	raw := make([]byte, 0, min(info.Size(), most)+1) // room for one byte too many, so that the end is seen at once
+	for int64(len(raw)) <= most {
+		if len(raw) == cap(raw) {
+			raw = slices.Grow(raw, len(raw)) // it has grown since
+		}
+		n, err := f.Read(raw[len(raw):cap(raw)])
+		raw = raw[:len(raw)+n]
+		if errors.Is(err, io.EOF) {
+			return raw, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if int64(buf.Len()) > most {
-		return nil, fmt.Errorf("%w: %s is over %d bytes", ErrNotOwned, path, most)
-	}
-	return buf.Bytes(), nil
+	return nil, fmt.Errorf("%w: %s is over %d bytes", ErrNotOwned, path, most)
 }
