@@ -94,6 +94,10 @@ func TestNoTwoStatesLookTheSame(t *testing.T) {
 func TestEventsSayWhatHappened(t *testing.T) {
 	id := trade.NewIntentID(time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC), [10]byte{1})
 	who := ledger.Origin{Agent: "desk", Surface: "mcp"}
+	at := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
+	again := func(r ledger.Ruling) ledger.Rejudged {
+		return ledger.Rejudged{Intent: id, Origin: who, Account: "paper", Order: anOrder(t), FirstAt: at, Ruling: r}
+	}
 	denied := ledger.Ruling{Reasons: []policy.Reason{{Code: "A_B", Message: "x"}, {Code: "C_D", Message: "y"}}}
 	for _, c := range []struct {
 		e    ledger.Event
@@ -102,8 +106,8 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		{ledger.Decided{Intent: id, Origin: who, Account: "paper", Order: anOrder(t), Ruling: ledger.Ruling{Effect: policy.Allow}, Clears: ledger.ClearsSend}, "allowed"},
 		{ledger.Decided{Intent: id, Origin: who, Account: "paper", Order: anOrder(t), Ruling: ledger.Ruling{Effect: policy.Allow}, Clears: ledger.ClearsPermission}, "permitted; the harness makes the call"},
 		{ledger.Decided{Intent: id, Origin: who, Account: "paper", Order: anOrder(t), Ruling: denied}, "denied: A_B, C_D"},
-		{ledger.Rejudged{Intent: id, Origin: who, Ruling: ledger.Ruling{Effect: policy.Allow}}, "judged again, for mcp: allowed"},
-		{ledger.Rejudged{Intent: id, Origin: who, Ruling: denied}, "judged again, for mcp: denied: A_B, C_D"},
+		{again(ledger.Ruling{Effect: policy.Allow}), "judged again, for mcp: allowed"},
+		{again(denied), "judged again, for mcp: denied: A_B, C_D"},
 		{ledger.Concluded{Intent: id, Outcome: trade.Accepted, Source: ledger.FromBroker, OrderID: "paper-1", Message: "fine"}, "outcome accepted by broker as paper-1"},
 		{ledger.Concluded{Intent: id, Outcome: trade.Rejected, Source: ledger.FromLookup, Code: "NO_CASH", Message: "too little"}, "outcome rejected by broker, when asked: NO_CASH too little"},
 		{ledger.Concluded{Intent: id, Outcome: trade.Unknown, Source: ledger.FromGate, Message: "no answer: context deadline exceeded"}, "outcome unknown: no answer: it took too long"},

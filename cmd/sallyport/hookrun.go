@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"sallyport/gate"
 	"sallyport/hook"
+	"sallyport/store"
 )
 
 // hookArguments reports whether the command line is a harness's hook, and which harness's: hook HARNESS, with
@@ -62,7 +65,22 @@ func hookConfig(a *app, harness string) (hc hook.Config) {
 		if err != nil {
 			return nil, internal(err)
 		}
-		return g, nil
+		return leaving{opened: g, journal: filepath.Join(home, gate.JournalName)}, nil
 	}
 	return hc
+}
+
+// leaving is the gate of a hook, whose process ends when it has answered. It sends nothing and holds no lease, so there
+// is nothing to close but the journal.
+type leaving struct {
+	opened
+	journal string // its path
+}
+
+// Close leaves the journal to the next process if that may be.
+func (l leaving) Close() error {
+	if store.MayLeave(l.journal) {
+		return nil
+	}
+	return l.opened.Close()
 }
