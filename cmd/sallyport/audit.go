@@ -19,7 +19,7 @@ import (
 
 func auditCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "audit", Short: "Read, verify, export and settle the record of every decision", GroupID: groupKeep,
+		Use: "audit", SuggestFor: []string{"log", "history"}, Short: "Read, verify, export and settle the record of every decision", GroupID: groupKeep,
 		Long: `Every guarded order call is on record, whatever came of it, in a chain of hashes:
 whoever changes, removes or inserts a record breaks it. Keep a head elsewhere to
 notice also a chain that was cut or made anew.`,

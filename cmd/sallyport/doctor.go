@@ -22,7 +22,7 @@ import (
 func doctorCommand(a *app) *cobra.Command {
 	var harness, settings string
 	c := &cobra.Command{
-		Use: "doctor", Short: "Check that everything is in order, and armed", GroupID: groupKeep, Args: exactly(0),
+		Use: "doctor", SuggestFor: []string{"status"}, Short: "Check that everything is in order, and armed", GroupID: groupKeep, Args: exactly(0),
 		Long: `Check the data directory: permissions, configuration, policy, journal (opened as
 every command opens it, schema and durability settings read back, the whole chain
 walked), clock, quotes, and that the gate denies a canary order that no policy

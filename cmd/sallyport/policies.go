@@ -101,7 +101,7 @@ func policyShowCommand(a *app) *cobra.Command {
 
 func policyValidateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "validate [FILE|-]", Short: "Say whether a policy is valid, and what is wrong with it", Args: between(0, 1),
+		Use: "validate [FILE|-]", SuggestFor: []string{"check", "verify"}, Short: "Say whether a policy is valid, and what is wrong with it", Args: between(0, 1),
 		Long: `Say whether the policy in force is valid, or the one in FILE, a draft anywhere, or
 with - on standard input. A file that the gate would refuse because of its owner
 or mode is not valid. A policy that is valid and can allow nothing is warned of.

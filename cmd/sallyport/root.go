@@ -166,15 +166,25 @@ func perhaps(mark string, near []string) string {
 	return "; did you mean " + mark + strings.Join(near, " or "+mark) + "?"
 }
 
-// noCommand says that a command has no such command below it.
+// noCommand says that a command has no such command below it, and which may have been meant: one of a similar name, one
+// that is called so elsewhere, or one of the same name further down.
 func noCommand(c *cobra.Command, word string) *problem {
-	var names []string
+	var names, near []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() || sub.Name() == "help" {
 			names = append(names, sub.Name())
 		}
+		if slices.Contains(sub.SuggestFor, word) {
+			near = append(near, sub.Name())
+		}
+		for _, below := range sub.Commands() {
+			if below.Name() == word && below.IsAvailableCommand() {
+				near = append(near, sub.Name()+" "+word)
+			}
+		}
 	}
-	return usageOf(c, "%q is not a command of %s%s", show(word), c.CommandPath(), perhaps("", nearest(word, names)))
+	near = append(nearest(word, names), near...)
+	return usageOf(c, "%q is not a command of %s%s", show(word), c.CommandPath(), perhaps("", near))
 }
 
 // exactly wants n arguments.

@@ -43,7 +43,7 @@ func parseHead(s string) (journal.Head, bool) {
 func auditVerifyCommand(a *app) *cobra.Command {
 	var kept string
 	c := &cobra.Command{
-		Use: "verify", Short: "Walk the whole chain and name the first bad record", Args: exactly(0),
+		Use: "verify", SuggestFor: []string{"check", "validate"}, Short: "Walk the whole chain and name the first bad record", Args: exactly(0),
 		Long: `Walk the chain from the first record to the last and recompute every hash, the
 index and the snapshot. With --head it must also contain that earlier head, which
 finds a chain that was cut, or made anew as a whole.
