@@ -132,8 +132,8 @@ func (g *Gate) openJournal(ctx context.Context) error {
 	return nil
 }
 
-// foundedName is a file that stays when the journal is gone, so that a lost journal is not taken for a new beginning.
-const foundedName = "founded"
+// FoundedName is a file that stays when the journal is gone, so that a lost journal is not taken for a new beginning.
+const FoundedName = "founded"
 
 // ErrJournalLost says that the data directory had a journal and has none any more.
 var ErrJournalLost = errors.New("the journal of this data directory is gone")
@@ -143,7 +143,7 @@ var ErrJournalLost = errors.New("the journal of this data directory is gone")
 //
 //limit:gate-journal-lost A data directory that had a journal gets no new one: it is restored, or another directory is used.
 func (g *Gate) create(ctx context.Context, cfg journal.Config) error {
-	founded := filepath.Join(g.cfg.Home, foundedName)
+	founded := filepath.Join(g.cfg.Home, FoundedName)
 	if _, err := os.Lstat(filepath.Join(g.cfg.Home, JournalName)); err == nil {
 		return nil // another process was quicker
 	}

@@ -363,6 +363,23 @@ func TestAnotherVenueIsRefused(t *testing.T) {
 	reopen(t, cfg)
 }
 
+//attack:gate-same-venue
+func TestVenueWithoutAWorkingOrderIsRefusedBeforeItsFirstEvent(t *testing.T) {
+	v := &venue{rests: true}
+	var cfg gate.Config
+	g := open(t, v, func(c *gate.Config) { cfg = *c })
+	g.Execute(ctx, call(t, "buy", "AAPL", "10", "1.00"))
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v.lookup = func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{Outcome: trade.Accepted}, nil }
+	reopen(t, cfg)
+	cfg.Broker = &venue{lookup: func(trade.BrokerOrderID) (gate.Receipt, error) { return gate.Receipt{Outcome: trade.Rejected}, nil }}
+	if _, err := gate.Open(ctx, cfg); !errors.Is(err, gate.ErrOtherVenue) {
+		t.Fatalf("%v, want ErrOtherVenue", err)
+	}
+}
+
 // TestRecoveryAsksTheBrokerForLostOutcomes: each answer of the broker, after the sender has gone.
 func TestRecoveryAsksTheBrokerForLostOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {

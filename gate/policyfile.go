@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -55,7 +56,7 @@ func (p *policyFile) view() PolicyView {
 	if err != nil {
 		return PolicyView{Reason: &policy.Reason{
 			Code: policy.PolicyUnreadable, Field: "policy",
-			Message: fmt.Sprintf("the policy cannot be used, so nothing is allowed: %v", err),
+			Message: "the policy cannot be used, so nothing is allowed: " + plain(p.path, err),
 		}}
 	}
 	p.mu.Lock()
@@ -64,6 +65,17 @@ func (p *policyFile) view() PolicyView {
 		p.last = viewOf(raw)
 	}
 	return p.last
+}
+
+// plain says in plain words why a file cannot be read.
+func plain(path string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no file " + path
+	case errors.Is(err, fs.ErrPermission):
+		return path + " may not be read"
+	}
+	return err.Error()
 }
 
 // viewOf judges a policy's bytes.

@@ -40,6 +40,9 @@ func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
 		return nil, err
 	}
 	if cursor == 0 {
+		if err := g.knowsWorking(ctx); err != nil {
+			return nil, err
+		}
 		return g.eventsAfter(ctx, 0)
 	}
 	all, err := g.eventsAfter(ctx, cursor-1)
@@ -52,6 +55,26 @@ func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
 		return nil, fmt.Errorf("%w: its event %d is about another order", ErrOtherVenue, cursor)
 	}
 	return all[1:], nil
+}
+
+// knowsWorking asks for one of the orders that work at a venue from which no event has come yet.
+func (g *Gate) knowsWorking(ctx context.Context) error {
+	var working *ledger.Open
+	err := g.journal.Read(ctx, func() error {
+		for _, o := range g.follow.state.Opens() {
+			if o.Phase == ledger.Working && o.Order.Account() == g.cfg.Account {
+				working = &ledger.Open{Intent: o.Intent, Pending: o.Pending}
+			}
+		}
+		return nil
+	})
+	if err != nil || working == nil {
+		return err
+	}
+	if out := g.lookup(ctx, working); out.Outcome == trade.Rejected {
+		return fmt.Errorf("%w: it does not have order %s", ErrOtherVenue, working.Intent.BrokerOrderID())
+	}
+	return nil
 }
 
 // eventsAfter reads page after page of the venue's events.

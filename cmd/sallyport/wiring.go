@@ -82,14 +82,11 @@ func (a *app) founded(home string) error {
 	switch {
 	case exists(filepath.Join(home, gate.JournalName)):
 		return nil
-	case exists(filepath.Join(home, lostMark)):
+	case exists(filepath.Join(home, gate.FoundedName)):
 		return a.gateProblem(gate.ErrJournalLost)
 	}
 	return usage(noHome, "there is no data directory with a journal at %s", showPath(home))
 }
-
-// lostMark is the file by which the gate knows a data directory that had a journal.
-const lostMark = "founded"
 
 // noHome is what helps where there is no data directory.
 const noHome = "'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another."
