@@ -463,3 +463,48 @@ func TestAuditIsNewestFirstAndBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestReadySaysWhyNothingCanBeRecorded(t *testing.T) {
+	for name, spoil := range map[string]func(home string) error{
+		"lease": func(home string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(home, "run")), os.WriteFile(filepath.Join(home, "run"), nil, 0o600))
+		},
+		"turnstile": func(home string) error {
+			next := filepath.Join(home, gate.JournalName+".next")
+			return errors.Join(os.RemoveAll(next), os.Mkdir(next, 0o700))
+		},
+	} {
+		var cfg gate.Config
+		g := open(t, nil, func(c *gate.Config) { cfg = *c })
+		if err := g.Ready(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := spoil(cfg.Home); err != nil {
+			t.Fatal(err)
+		}
+		if err := reopen(t, cfg).Ready(ctx); err == nil {
+			t.Errorf("%s: ready", name)
+		}
+	}
+}
+
+func TestEmptyJournalIsNotWhatWasRecorded(t *testing.T) {
+	home := t.TempDir()
+	writePolicy(t, home, openPolicy)
+	j, err := journal.Create(ctx, journal.Config{
+		Path: filepath.Join(home, gate.JournalName), LockWait: time.Second, Follower: noFollower{},
+	}, func(*journal.Tx) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var broken *journal.Broken
+	if _, err := reopen(t, config(home, nil)).Verify(ctx, nil, nil); !errors.As(err, &broken) {
+		t.Fatalf("%v, want a broken journal", err)
+	}
+}

@@ -160,7 +160,19 @@ func (g *Gate) Newest(ctx context.Context) (time.Time, error) {
 // Verify walks the whole journal: the chain, the index and the snapshot. contains, if set, is an earlier head that must
 // be part of it. The error is a *journal.Broken where a record is not what was recorded.
 func (g *Gate) Verify(ctx context.Context, contains *journal.Head, progress func(done, total journal.Seq)) (journal.Head, error) {
-	return g.journal.Verify(ctx, journal.Verification{Contains: contains, Keys: keysOf, Follower: newFollower(), Progress: progress})
+	head, err := g.journal.Verify(ctx, journal.Verification{Contains: contains, Keys: keysOf, Follower: newFollower(), Progress: progress})
+	if err == nil && head.Seq == 0 {
+		return head, &journal.Broken{Reason: "the journal is empty, and it is made with a first record"}
+	}
+	return head, err
+}
+
+// Ready reports why nothing could be recorded now; nil if it could. It takes the journal's lock and records nothing.
+func (g *Gate) Ready(ctx context.Context) error {
+	if err := g.lease.hold(); err != nil {
+		return err
+	}
+	return g.journal.Update(ctx, func(*journal.Tx) error { return nil })
 }
 
 func keysOf(r journal.Record) ([]journal.Key, error) {

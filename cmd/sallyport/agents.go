@@ -83,7 +83,7 @@ an error; 4 is reserved.`,
 			return harnessProblem(harness)
 		}
 		o.Surface, o.Harness, o.Session, o.ToolCallID = surface, trade.Harness(harness), trade.Session(session), trade.ToolCallID(call)
-		raw, err := a.body("-")
+		raw, err := a.body(ctx, "-")
 		if err != nil {
 			return err
 		}

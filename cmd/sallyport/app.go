@@ -51,7 +51,7 @@ func (g *given) Type() string { return "string" }
 
 // newApp returns the app of this process.
 func newApp() *app {
-	return &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom}
+	return &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom}
 }
 
 // fillRandom never fails: without the system's randomness crypto/rand ends the program.

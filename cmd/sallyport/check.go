@@ -54,7 +54,7 @@ Exit codes: 0 all were allowed, 1 any was denied.`,
 		if err := s.speak(tool); err != nil {
 			return err
 		}
-		in, done, err := a.openInput(args)
+		in, done, err := a.openInput(ctx, args)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (a *app) openChecker(ctx context.Context, policyFile string) (*gate.Checker
 	}
 	var raw []byte
 	if policyFile != "" {
-		if raw, err = readPolicyDraft(policyFile); err != nil {
+		if raw, err = readPolicyDraft(ctx, policyFile); err != nil {
 			return nil, config{}, err
 		}
 		if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
@@ -88,12 +88,12 @@ func (a *app) openChecker(ctx context.Context, policyFile string) (*gate.Checker
 }
 
 // readPolicyDraft reads a policy that is not in force, whoever owns it.
-func readPolicyDraft(path string) ([]byte, error) {
-	f, err := os.Open(path)
+func readPolicyDraft(ctx context.Context, path string) ([]byte, error) {
+	f, done, err := open(ctx, path)
 	if err != nil {
 		return nil, usage("Name a policy file, or none for the policy in force.", "the policy cannot be read: %s", plain(err))
 	}
-	defer f.Close()
+	defer done()
 	raw, err := readLimited(f, path)
 	if err != nil {
 		return nil, usage("A policy is a small JSON file.", "the policy cannot be read: %s", plain(err))
@@ -102,18 +102,18 @@ func readPolicyDraft(path string) ([]byte, error) {
 }
 
 // openInput opens the file that the arguments name, or standard input.
-func (a *app) openInput(args []string) (io.Reader, func(), error) {
+func (a *app) openInput(ctx context.Context, args []string) (io.Reader, func(), error) {
 	if len(args) == 0 || args[0] == "-" {
 		if isTerminal(a.stdin) {
 			a.note("reading JSON Lines from the terminal; end with Ctrl-D")
 		}
-		return a.stdin, func() {}, nil
+		return interruptible(ctx, a.stdin), func() {}, nil
 	}
-	f, err := os.Open(args[0])
+	f, done, err := open(ctx, args[0])
 	if err != nil {
 		return nil, nil, usage("Name a file of JSON Lines, or - for standard input.", "the input cannot be read: %s", plain(err))
 	}
-	return f, func() { f.Close() }, nil
+	return f, done, nil
 }
 
 // checkAll judges every line and prints a decision for each.

@@ -110,8 +110,8 @@ func (r *configReader) paper(name string, v wire.Value, c *config) {
 			if !ok {
 				return
 			}
-			if c.Cash, ok = trade.ParseDecimal(s); !ok {
-				r.fail(v, `%s %q is not a plain decimal such as "100000.00"`, n, show(s))
+			if c.Cash, ok = trade.ParseDecimal(s); !ok || c.Cash.Sign() == 0 {
+				r.fail(v, `%s %q is not a plain decimal above zero such as "100000.00"`, n, show(s))
 			}
 		},
 	})

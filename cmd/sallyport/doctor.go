@@ -47,7 +47,7 @@ what to do about it.`,
 		e := &examination{app: a}
 		e.examine(ctx)
 		if harness != "" {
-			if err := e.inspect(harness, settings); err != nil {
+			if err := e.inspect(ctx, harness, settings); err != nil {
 				return err
 			}
 		}
@@ -169,6 +169,12 @@ func (e *examination) gate(ctx context.Context) {
 	e.ok("journal", "opened; schema is this version's, synchronous FULL, as read back")
 	v := g.Policy()
 	e.policy(&v)
+	if err := g.Ready(ctx); err != nil {
+		e.finding("locks", "Put the data directory in order: journal.db.next, journal.db.main and run are Sallyport's own.",
+			"nothing can be recorded: %s", plain(err))
+	} else {
+		e.ok("locks", "the journal's lock was taken and given back")
+	}
 	e.chain(ctx, g.Gate)
 	e.clock(ctx, g.Gate)
 	e.canary(ctx, g.Gate)
@@ -306,8 +312,18 @@ func (e *examination) outcomes(ctx context.Context, g opened) {
 	}
 }
 
+// readSettings reads a harness's settings, which are small.
+func readSettings(ctx context.Context, path string) ([]byte, error) {
+	f, done, err := open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return readLimited(f, path)
+}
+
 // inspect says whether the hook is armed in a harness's settings file.
-func (e *examination) inspect(harness, settings string) error {
+func (e *examination) inspect(ctx context.Context, harness, settings string) error {
 	target, err := e.app.target(harness)
 	if err != nil {
 		return err
@@ -317,7 +333,7 @@ func (e *examination) inspect(harness, settings string) error {
 		return err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o111 != 0
 	}
 	name := harness + " hook"
-	raw, err := os.ReadFile(settings)
+	raw, err := readSettings(ctx, settings)
 	if err != nil {
 		e.finding(name, "Put there what 'sallyport hook print "+harness+"' shows.", "not armed: %s", plain(err))
 		return nil

@@ -27,9 +27,17 @@ func run(a *app, args []string) (code int) {
 	}()
 	if len(args) == 1 && (args[0] == "version" || args[0] == "--version") {
 		printVersion(a)
+		if a.lost() != nil {
+			return exitInternal
+		}
 		return exitFine
 	}
-	return a.report(execute(a, args))
+	code = a.report(execute(a, args))
+	if err := a.lost(); err != nil && code == exitFine {
+		fmt.Fprintf(a.stderr, "sallyport: standard output cannot be written: %s\n", plain(err))
+		code = exitInternal
+	}
+	return code
 }
 
 // report prints a command's error, with its repair, and returns the exit code. A command with --json prints it as one

@@ -47,7 +47,7 @@ executed; 4 is reserved.`,
 		if err != nil {
 			return err
 		}
-		raw, err := a.body(args[0])
+		raw, err := a.body(ctx, args[0])
 		if err != nil {
 			return err
 		}
@@ -93,11 +93,11 @@ func findTool(name string, names []string) (*dialect.Dialect, error) {
 }
 
 // body returns the argument itself, or what standard input holds.
-func (a *app) body(arg string) ([]byte, error) {
+func (a *app) body(ctx context.Context, arg string) ([]byte, error) {
 	if arg != "-" {
 		return []byte(arg), nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(a.stdin, maxBody))
+	raw, err := io.ReadAll(io.LimitReader(interruptible(ctx, a.stdin), maxBody))
 	if err != nil {
 		return nil, internal(fmt.Errorf("standard input cannot be read: %w", err))
 	}

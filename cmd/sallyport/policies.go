@@ -203,7 +203,7 @@ func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 	var err error
 	if args[0] == "-" {
 		d.path, d.repair = "standard input", "Correct it."
-		raw, err = readLimited(a.stdin, d.path)
+		raw, err = readLimited(interruptible(ctx, a.stdin), d.path)
 	} else {
 		raw, refused, err = readOwned(args[0])
 	}

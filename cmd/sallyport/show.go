@@ -60,6 +60,9 @@ func (p paint) verdict(d ledger.Decision, s string) string {
 
 // isTerminal reports whether f is a terminal: a character device other than the null device.
 func isTerminal(f any) bool {
+	if o, ok := f.(*output); ok {
+		f = o.file
+	}
 	file, ok := f.(*os.File)
 	if !ok {
 		return false
