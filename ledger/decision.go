@@ -81,7 +81,7 @@ func (d Decision) AppendJSON(dst []byte) []byte {
 	dst = appendNullable(dst, "digest", digest)
 	dst = d.Order.AppendJSON(wire.AppendName(dst, "order"))
 	dst = appendNullable(dst, "notional", notional)
-	dst = appendReasons(wire.AppendName(dst, "reasons"), d.Reasons)
+	dst = AppendReasons(wire.AppendName(dst, "reasons"), d.Reasons)
 	dst = appendNullable(dst, "policy_sha256", d.PolicySHA256)
 	dst = appendTime(dst, "at", d.At)
 	return append(d.appendOptional(dst), '}')
@@ -132,7 +132,8 @@ func appendNullable(dst []byte, name, value string) []byte {
 	return wire.AppendText(dst, name, value)
 }
 
-func appendReasons(dst []byte, rs []policy.Reason) []byte {
+// AppendReasons appends reasons as the decision object carries them.
+func AppendReasons(dst []byte, rs []policy.Reason) []byte {
 	dst = append(dst, '[')
 	for i, r := range rs {
 		if i > 0 {

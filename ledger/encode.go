@@ -118,7 +118,7 @@ func appendOrigin(dst []byte, o Origin) []byte {
 func appendRuling(dst []byte, r Ruling) []byte {
 	dst = wire.AppendText(dst, "verdict", r.Effect.String())
 	if len(r.Reasons) > 0 {
-		dst = appendReasons(wire.AppendName(dst, "reasons"), r.Reasons)
+		dst = AppendReasons(wire.AppendName(dst, "reasons"), r.Reasons)
 	}
 	if r.MaxQuantity != nil {
 		dst = appendDecimal(dst, "max_quantity_now", *r.MaxQuantity)

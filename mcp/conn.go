@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -157,7 +158,7 @@ func (c *conn) finish(end error) error {
 // Write writes one message of the SDK. A client may use an id again as soon as it has the answer, and the session may
 // end only when the answer is written.
 func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(msg)
+	data, err := encode(msg)
 	if response, ok := msg.(*jsonrpc.Response); ok && c.settle(response.ID) {
 		defer func() { <-c.slots }()
 	}
@@ -165,6 +166,23 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 		return fmt.Errorf("writing a message: %w", err)
 	}
 	return c.write(data)
+}
+
+// encode writes a message as the SDK does, but reads no result again, which the SDK has made just now: in that time the
+// client could have its answer.
+func encode(msg jsonrpc.Message) ([]byte, error) {
+	r, ok := msg.(*jsonrpc.Response)
+	if !ok || r.Error != nil || len(r.Result) == 0 {
+		return jsonrpc.EncodeMessage(msg)
+	}
+	id, err := json.Marshal(r.ID.Raw())
+	if err != nil {
+		return nil, err
+	}
+	const before, between = `{"jsonrpc":"2.0","id":`, `,"result":`
+	dst := make([]byte, 0, len(before)+len(id)+len(between)+len(r.Result)+len("}\n"))
+	dst = append(append(append(dst, before...), id...), between...)
+	return append(append(dst, r.Result...), '}'), nil
 }
 
 func (c *conn) settle(id jsonrpc.ID) bool {

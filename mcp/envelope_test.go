@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // nested returns a request whose deepest value lies in n brackets, those of the message included.
@@ -337,4 +340,26 @@ func FuzzReadMessage(f *testing.F) {
 			t.Fatalf("%q becomes %q", line, req.Params)
 		}
 	})
+}
+
+func TestAnswersAreWrittenAsTheSDKWritesThem(t *testing.T) {
+	for _, id := range []string{`1`, `-9007199254740991`, `"a"`, `"\"<é\u2028\n"`, `""`} {
+		req, refused := readMessage([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`))
+		if refused != nil {
+			t.Fatalf("%s: %s", id, refused.message)
+		}
+		for _, msg := range []jsonrpc.Message{
+			&jsonrpc.Response{ID: req.ID, Result: json.RawMessage(`{}`)},
+			&jsonrpc.Response{ID: req.ID, Result: json.RawMessage(`{"content":[{"type":"text","text":"<a & \"b\">\n"}],"n":1.50}`)},
+			&jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{Code: -32603, Message: "no"}},
+			req,
+		} {
+			got, err := encode(msg)
+			want, wantErr := jsonrpc.EncodeMessage(msg)
+			var g, w any
+			if err != nil || wantErr != nil || json.Unmarshal(got, &g) != nil || json.Unmarshal(want, &w) != nil || !reflect.DeepEqual(g, w) {
+				t.Errorf("%s, %v; the SDK writes %s, %v", got, err, want, wantErr)
+			}
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"sallyport/dialect"
+	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
 	"sallyport/wire"
@@ -58,7 +59,7 @@ func (t *Tools) policy() []byte {
 	if view.Reason != nil {
 		reasons = []policy.Reason{*view.Reason}
 	}
-	return append(appendReasons(dst, reasons), '}')
+	return append(ledger.AppendReasons(wire.AppendName(dst, "reasons"), reasons), '}')
 }
 
 // auditTool shows the newest decisions.
@@ -93,7 +94,7 @@ func (t *Tools) audit(ctx context.Context, limit int) Result {
 		}
 		dst = d.AppendJSON(dst)
 	}
-	return plain(append(appendReasons(append(dst, ']'), nil), '}'), false)
+	return plain(append(ledger.AppendReasons(wire.AppendName(append(dst, ']'), "reasons"), nil), '}'), false)
 }
 
 // auditLimit reads the limit; absent is the default.

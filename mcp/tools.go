@@ -205,21 +205,5 @@ func (t *Tools) broken(c call, row Tool) Result {
 
 // refused answers a call of a tool that takes no order.
 func refused(reasons ...policy.Reason) Result {
-	return plain(append(appendReasons([]byte{'{'}, reasons), '}'), true)
-}
-
-// appendReasons appends the member reasons as a decision object has it.
-func appendReasons(dst []byte, reasons []policy.Reason) []byte {
-	dst = append(wire.AppendName(dst, "reasons"), '[')
-	for i, r := range reasons {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = wire.AppendText(append(dst, '{'), "code", string(r.Code))
-		dst = wire.AppendOptional(dst, "field", r.Field)
-		dst = wire.AppendOptional(dst, "limit", r.Limit)
-		dst = wire.AppendOptional(dst, "observed", r.Observed)
-		dst = append(wire.AppendText(dst, "message", r.Message), '}')
-	}
-	return append(dst, ']')
+	return plain(append(ledger.AppendReasons(wire.AppendName([]byte{'{'}, "reasons"), reasons), '}'), true)
 }
