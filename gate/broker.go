@@ -28,14 +28,6 @@ type Broker interface {
 	Holdings(ctx context.Context) (Holdings, error)
 }
 
-// Prompt is a Broker that the gate need not watch: each of its calls returns soon after its context has ended, whatever
-// happens to the venue. The gate calls any other in a goroutine of its own, which it leaves behind when the time is up.
-type Prompt interface {
-	Broker
-	// Prompt does nothing; having it is the promise.
-	Prompt()
-}
-
 // ErrNotSent says that a request failed before its first byte left, so that the order cannot exist at the broker.
 var ErrNotSent = errors.New("gate: not sent")
 

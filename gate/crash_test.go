@@ -50,9 +50,6 @@ type mortal struct {
 	step string
 }
 
-// Prompt keeps the venue's promise, so that the steps are those of a real order.
-func (m mortal) Prompt() {}
-
 func (m mortal) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
 	if m.step == "before the venue" {
 		die()

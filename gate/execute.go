@@ -77,21 +77,13 @@ type flight struct {
 func (g *Gate) send(ctx context.Context, j *judgement) ledger.Decision {
 	g.cfg.step("before send")
 	permit := mint(SubmitOrder, j.cleared)
+	landed := make(chan flight, 1)
 	ctx = context.WithoutCancel(ctx) // an agent that hangs up does not undo what it asked for
-	submit := func() flight {
+	g.flights.Go(func() {
 		call, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
 		defer cancel()
-		return g.ask(j.decision.Intent, func() (Receipt, error) { return g.cfg.Broker.Submit(call, permit) })
-	}
-	if _, ok := g.cfg.Broker.(Prompt); ok {
-		g.flights.Add(1)
-		defer g.flights.Done()
-		f := submit()
-		g.cfg.step("sent")
-		return g.conclude(ctx, j.decision, f)
-	}
-	landed := make(chan flight, 1)
-	g.flights.Go(func() { landed <- submit() })
+		landed <- g.ask(j.decision.Intent, func() (Receipt, error) { return g.cfg.Broker.Submit(call, permit) })
+	})
 	wait := time.NewTimer(g.cfg.BrokerWait)
 	defer wait.Stop()
 	select {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"runtime/debug"
-	"strings"
 	"testing"
-	"time"
 
 	"sallyport/gate"
 	"sallyport/ledger"
@@ -182,37 +179,6 @@ func TestMoreEventsThanOneAppendTakesAreTakenInParts(t *testing.T) {
 	}
 	wantDecision(t, g.Execute(ctx, call(t, "buy", "AAPL", "1", "1.00")), policy.Allow, ledger.Failed, "")
 	want(2 * n)
-}
-
-// prompt is a venue that heeds its context.
-type prompt struct{ venue }
-
-func (*prompt) Prompt() {}
-
-//attack:gate-unclear-is-unknown
-func TestPromptBrokerIsCalledDirectlyAndItsTroublesAreUnknown(t *testing.T) {
-	direct := false
-	for name, answer := range map[string]func(context.Context, gate.Cleared) (gate.Receipt, error){
-		"it waits for its deadline": func(ctx context.Context, _ gate.Cleared) (gate.Receipt, error) {
-			<-ctx.Done()
-			return gate.Receipt{}, ctx.Err()
-		},
-		"it panics": func(context.Context, gate.Cleared) (gate.Receipt, error) { panic("broken") },
-		"it answers": func(_ context.Context, c gate.Cleared) (gate.Receipt, error) {
-			direct = strings.Contains(string(debug.Stack()), "(*Gate).Execute")
-			return gate.Receipt{}, nil
-		},
-	} {
-		v := &prompt{venue{answer: answer}}
-		g := open(t, v, func(c *gate.Config) { c.BrokerWait = 20 * time.Millisecond })
-		d := g.Execute(ctx, call(t, "buy", "AAPL", "10", "150.00"))
-		if d.State != ledger.OutcomeUnknown || v.submits() != 1 {
-			t.Errorf("%s: %s, %d submits", name, d.AppendJSON(nil), v.submits())
-		}
-	}
-	if !direct {
-		t.Error("a prompt broker was called by somebody else")
-	}
 }
 
 // BenchmarkExecute is a guarded order through a venue in memory: what the gate itself costs, two commits included.

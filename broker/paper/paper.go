@@ -35,11 +35,7 @@ type Broker struct {
 	zone   *time.Location
 }
 
-var _ gate.Prompt = (*Broker)(nil)
-
-// Prompt implements gate.Prompt: a call waits for other processes no longer than lockWait, and heeds its context until
-// its transaction has begun.
-func (b *Broker) Prompt() {}
+var _ gate.Broker = (*Broker)(nil)
 
 const (
 	//limit:paper-lock-wait A call waits at most 5 seconds for other processes before it fails without having stored anything.
