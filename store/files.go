@@ -22,11 +22,17 @@ func (a identity) same(b identity) bool { return a == b && a != identity{} }
 
 // identify looks at the path without following a link. It allocates nothing, since it runs after every commit.
 func identify(path string) (identity, error) {
+	id, _, err := measure(path)
+	return id, err
+}
+
+// measure returns the size too.
+func measure(path string) (identity, int64, error) {
 	var st syscall.Stat_t
 	if err := syscall.Lstat(path, &st); err != nil {
-		return identity{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
+		return identity{}, 0, &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
-	return identity{dev: uint64(st.Dev), ino: st.Ino}, nil
+	return identity{dev: uint64(st.Dev), ino: st.Ino}, st.Size, nil
 }
 
 // checkDir refuses a directory into which others can put or from which they can take files.

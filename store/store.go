@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -51,6 +52,7 @@ type DB struct {
 	path string
 	busy time.Duration
 	file identity      // of the database file when it was opened
+	size atomic.Int64  // of the database file when it was last looked at
 	side *connector    // knows the files beside it
 	turn chan struct{} // holds one token: who has it may enter the turnstile
 	gate *Turnstile
@@ -126,10 +128,20 @@ func (db *DB) Turnstile() *Turnstile { return db.gate }
 // Moved returns an error if the database file or its write-ahead log is no longer the one that is open: what is written
 // then is lost when the process ends, so it must not count as durable. It is to be called after BEGIN and after COMMIT,
 // while the connection is held: with the last connection the log goes in good order.
+//
+//limit:store-shrunk A database file that is shorter than it was while it is open is an error; it only ever grows.
 func (db *DB) Moved() error {
 	if err := same(db.path, db.file); err != nil {
 		return err
 	}
+	_, size, err := measure(db.path)
+	if err != nil {
+		return fmt.Errorf("store: the database was removed while it was open: %w", err)
+	}
+	if size < db.size.Load() {
+		return fmt.Errorf("store: %s was cut while it was open", db.path)
+	}
+	db.size.Store(size)
 	for i := range db.side.files {
 		if f := &db.side.files[i]; f.id.Load() != nil {
 			if err := same(f.path, *f.id.Load()); err != nil {

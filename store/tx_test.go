@@ -185,6 +185,23 @@ func TestImmediateFailsWhenTheDatabaseWasRemovedOrReplaced(t *testing.T) {
 	}
 }
 
+//attack:store-shrunk
+func TestImmediateFailsWhenTheDatabaseWasCut(t *testing.T) {
+	cfg := config(t)
+	db := open(t, cfg)
+	if err := Immediate(t.Context(), db, insert("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(cfg.Path, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Immediate(t.Context(), db, insert("z")); err == nil {
+			t.Fatal("a commit into a file that was cut passed for durable")
+		}
+	}
+}
+
 func TestImmediateFailsWhenASideFileWasRemoved(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		db := open(t, config(t))
