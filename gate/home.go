@@ -46,7 +46,7 @@ func PrepareHome(home string, create bool) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", home)
 	}
-	if err := private(home, info); err != nil {
+	if err := private(home, ownerOf(info), info.Mode().Perm()); err != nil {
 		return err
 	}
 	return privateWay(home)
@@ -83,14 +83,22 @@ func privateWay(path string) error {
 }
 
 // private refuses what somebody else owns or can write.
-func private(name string, info fs.FileInfo) error {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (uid %d); it must be yours or root's", name, st.Uid)
+func private(name string, owner uint32, mode fs.FileMode) error {
+	if owner != 0 && int(owner) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d); it must be yours or root's", name, owner)
 	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s can be written by group or others (mode %04o); run chmod go-w on it", name, info.Mode().Perm())
+	if mode&0o022 != 0 {
+		return fmt.Errorf("%s can be written by group or others (mode %04o); run chmod go-w on it", name, mode)
 	}
 	return nil
+}
+
+// ownerOf returns who owns a file; root where the system does not say.
+func ownerOf(info fs.FileInfo) uint32 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Uid
+	}
+	return 0
 }
 
 // writeNew writes a file that is not there yet, whole or not at all, and durably.
