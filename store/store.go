@@ -107,12 +107,12 @@ func (db *DB) Close() error { return errors.Join(db.DB.Close(), db.gate.Close())
 
 // ShortLog is up to how many bytes of a write-ahead log a process that is about to end may leave to the next one.
 //
-//limit:store-short-log A process that ends leaves a write-ahead log of at most 256 KiB to the next one; a longer one it folds in.
-const ShortLog = 256 << 10
+//limit:store-short-log A process that ends leaves a write-ahead log of at most 128 KiB to the next one; a longer one it folds in.
+const ShortLog = 128 << 10
 
 // MayLeave reports whether a process that ends at once need not close the database at path. To fold the log in and
 // remove it takes three syncs and two files more; the log is as durable as the database, and the next process reads one
-// of this length in about a tenth of a millisecond. For a process that goes on, not to close would be a leak.
+// of this length in less than a tenth of a millisecond. For a process that goes on, not to close would be a leak.
 func MayLeave(path string) bool {
 	info, err := os.Lstat(path + "-wal")
 	return err == nil && info.Size() <= ShortLog

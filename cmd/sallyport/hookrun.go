@@ -42,9 +42,22 @@ func hookArguments(a *app, args []string) (harness string, ok bool) {
 
 // runHook answers one event of a harness. Whatever fails before the hook itself is reported through it, as a denial.
 func runHook(a *app, harness string) int {
-	ctx, stop := interrupted()
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	go stopWhenInterrupted(ctx, stop)
 	return hook.Run(ctx, hookConfig(a, harness), a.stdin, a.stdout, a.stderr)
+}
+
+// stopWhenInterrupted listens for signals beside the work, since to begin it takes as long as to open the journal's file.
+// A signal before that ends the process, as one does before it has begun.
+func stopWhenInterrupted(ctx context.Context, stop func()) {
+	signalled, release := interrupted()
+	defer release()
+	select {
+	case <-signalled.Done():
+		stop()
+	case <-ctx.Done():
+	}
 }
 
 func hookConfig(a *app, harness string) (hc hook.Config) {
