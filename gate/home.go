@@ -93,12 +93,12 @@ func private(name string, owner uint32, mode fs.FileMode) error {
 	return nil
 }
 
-// ownerOf returns who owns a file; root where the system does not say.
+// ownerOf returns who owns a file; nobody where the system does not say.
 func ownerOf(info fs.FileInfo) uint32 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Uid
 	}
-	return 0
+	return ^uint32(0)
 }
 
 // writeNew writes a file that is not there yet, whole or not at all, and durably.
