@@ -92,6 +92,7 @@ type run struct {
 
 // work computes the one answer. It may outlive Run: then nobody takes what it sends.
 func (r *run) work(ctx context.Context, stdin io.Reader) {
+	deepen()
 	defer close(r.closed)
 	defer func() {
 		if p := recover(); p != nil {
@@ -102,6 +103,21 @@ func (r *run) work(ctx context.Context, stdin io.Reader) {
 		_ = g.Close() // what was decided is durable already
 	}
 }
+
+// stackNeed is about what the work takes of a stack, in bytes.
+const stackNeed = 24 << 10
+
+// deepen gives the new goroutine at once the stack that it will take. Left alone it copies its stack at every doubling
+// on the way down, with all that is on it.
+//
+//go:noinline
+func deepen() {
+	var space [stackNeed]byte
+	touch(&space)
+}
+
+//go:noinline
+func touch(space *[stackNeed]byte) { space[0] = 1 }
 
 // judge sends the answer and returns the gate to be closed, if it was opened.
 func (r *run) judge(ctx context.Context, stdin io.Reader) Gate {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -23,6 +24,7 @@ type app struct {
 	getenv func(string) string
 	now    func() time.Time
 	random func(*[10]byte)
+	narrow func() // leaves one processor to the process, if it is ours alone; may be nil
 
 	home  given // --data-dir
 	agent given // --agent
@@ -51,7 +53,10 @@ func (g *given) Type() string { return "string" }
 
 // newApp returns the app of this process.
 func newApp() *app {
-	return &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom}
+	return &app{
+		stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom,
+		narrow: func() { runtime.GOMAXPROCS(1) },
+	}
 }
 
 // fillRandom never fails: without the system's randomness crypto/rand ends the program.

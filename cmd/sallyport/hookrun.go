@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sallyport/gate"
 	"sallyport/hook"
@@ -42,14 +43,20 @@ func hookArguments(a *app, args []string) (harness string, ok bool) {
 
 // runHook answers one event of a harness. Whatever fails before the hook itself is reported through it, as a denial.
 func runHook(a *app, harness string) int {
+	if a.narrow != nil { // it does one thing after another, and to wake a second processor costs more than it saves
+		a.narrow()
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	go stopWhenInterrupted(ctx, stop)
+	defer time.AfterFunc(listenAfter, func() { stopWhenInterrupted(ctx, stop) }).Stop()
 	return hook.Run(ctx, hookConfig(a, harness), a.stdin, a.stdout, a.stderr)
 }
 
-// stopWhenInterrupted listens for signals beside the work, since to begin it takes as long as to open the journal's file.
-// A signal before that ends the process, as one does before it has begun.
+// listenAfter is how long a hook lives before it listens for signals. Most have ended by then: to listen takes as long
+// as to open the journal's file, and a signal that comes earlier ends the process as one does that has not begun.
+const listenAfter = 10 * time.Millisecond
+
+// stopWhenInterrupted stops the work at a signal.
 func stopWhenInterrupted(ctx context.Context, stop func()) {
 	signalled, release := interrupted()
 	defer release()
