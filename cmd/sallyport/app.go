@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -24,7 +23,6 @@ type app struct {
 	getenv func(string) string
 	now    func() time.Time
 	random func(*[10]byte)
-	narrow func() // leaves one processor to the process, if it is ours alone; may be nil
 
 	home  given // --data-dir
 	agent given // --agent
@@ -53,10 +51,7 @@ func (g *given) Type() string { return "string" }
 
 // newApp returns the app of this process.
 func newApp() *app {
-	return &app{
-		stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom,
-		narrow: func() { runtime.GOMAXPROCS(1) },
-	}
+	return &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom}
 }
 
 // fillRandom never fails: without the system's randomness crypto/rand ends the program.

@@ -43,9 +43,6 @@ func hookArguments(a *app, args []string) (harness string, ok bool) {
 
 // runHook answers one event of a harness. Whatever fails before the hook itself is reported through it, as a denial.
 func runHook(a *app, harness string) int {
-	if a.narrow != nil { // it does one thing after another, and to wake a second processor costs more than it saves
-		a.narrow()
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	defer time.AfterFunc(listenAfter, func() { stopWhenInterrupted(ctx, stop) }).Stop()
