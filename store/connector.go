@@ -34,7 +34,8 @@ const foldPages = 500
 type connector struct {
 	driver.Connector
 	path  string
-	appID int64 // zero for a database that is being made
+	appID int64    // zero for a database that is being made
+	set   []string // the statements that make the settings
 	want  settings
 	files [2]sideFile // the write-ahead log and its index
 
@@ -64,28 +65,21 @@ func newConnector(cfg Config, fresh bool) (*connector, error) {
 	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	q := url.Values{}
-	q.Set("mode", "rw") // never create: a missing database is an error
-	q.Set("_txlock", "immediate")
-	q.Set("_defensive", "1")
-	q.Set("_dqs", "0")
-	q.Set("_error_rc", "1")
-	q.Set("_busy_timeout", strconv.FormatInt(cfg.Busy.Milliseconds(), 10))
-	q.Set("_synchronous", "FULL")
-	q.Set("_foreign_keys", "1")
-	q.Add("_pragma", "trusted_schema(0)")
-	q.Add("_pragma", "fullfsync(1)") // where fsync alone does not reach the disk
-	q.Add("_pragma", "wal_autocheckpoint("+strconv.Itoa(foldPages)+")")
-	q.Add("_pragma", "journal_size_limit("+strconv.Itoa(LogSize)+")")
 	made := &connector{path: cfg.Path, appID: int64(cfg.AppID), want: settings{
 		synchronous: 2, busy: cfg.Busy.Milliseconds(), foreignKeys: 1, journalMode: "wal",
 	}}
+	made.set = []string{
+		fmt.Sprintf("PRAGMA busy_timeout = %d", cfg.Busy.Milliseconds()), "PRAGMA trusted_schema = 0", "PRAGMA foreign_keys = 1",
+		"PRAGMA fullfsync = 1", // where fsync alone does not reach the disk
+		fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", foldPages), fmt.Sprintf("PRAGMA journal_size_limit = %d", LogSize),
+	}
 	if fresh {
-		q.Set("_journal_mode", "WAL")
+		made.set = append(made.set, "PRAGMA journal_mode = WAL")
 		made.appID = 0
 	}
-	path := (&url.URL{Path: cfg.Path}).EscapedPath()
-	c, err := sqlite.NewConnector("file://" + path + "?" + q.Encode())
+	made.set = append(made.set, "PRAGMA synchronous = FULL")
+	// What is said here must hold before the first statement; the driver reads it several times. mode=rw makes nothing.
+	c, err := sqlite.NewConnector("file://" + (&url.URL{Path: cfg.Path}).EscapedPath() + "?mode=rw&_txlock=immediate&_defensive=1&_dqs=0&_error_rc=1")
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -94,13 +88,16 @@ func newConnector(cfg Config, fresh bool) (*connector, error) {
 	return made, nil
 }
 
-// Connect opens a connection and reads its settings back.
+// Connect opens a connection, makes its settings and reads them back.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	kept, err := remember(conn)
+	for i := 0; err == nil && i < len(c.set); i++ {
+		_, err = kept.pooled.ExecContext(context.Background(), c.set[i], nil)
+	}
 	if err == nil {
 		err = c.check(conn)
 	}

@@ -131,12 +131,9 @@ func (db *DB) Turnstile() *Turnstile { return db.gate }
 //
 //limit:store-shrunk A database file that is shorter than it was while it is open is an error; it only ever grows.
 func (db *DB) Moved() error {
-	if err := same(db.path, db.file); err != nil {
-		return err
-	}
-	_, size, err := measure(db.path)
+	size, err := same(db.path, db.file)
 	if err != nil {
-		return fmt.Errorf("store: the database was removed while it was open: %w", err)
+		return err
 	}
 	if size < db.size.Load() {
 		return fmt.Errorf("store: %s was cut while it was open", db.path)
@@ -144,7 +141,7 @@ func (db *DB) Moved() error {
 	db.size.Store(size)
 	for i := range db.side.files {
 		if f := &db.side.files[i]; f.id.Load() != nil {
-			if err := same(f.path, *f.id.Load()); err != nil {
+			if _, err := same(f.path, *f.id.Load()); err != nil {
 				return err
 			}
 		}
@@ -152,15 +149,16 @@ func (db *DB) Moved() error {
 	return nil
 }
 
-func same(path string, as identity) error {
-	id, err := identify(path)
+// same returns the size of a file that must be the one that it was.
+func same(path string, as identity) (size int64, err error) {
+	id, size, err := measure(path)
 	if err != nil {
-		return fmt.Errorf("store: the database was removed while it was open: %w", err)
+		return 0, fmt.Errorf("store: the database was removed while it was open: %w", err)
 	}
 	if !id.same(as) {
-		return fmt.Errorf("store: %s was replaced while it was open", path)
+		return 0, fmt.Errorf("store: %s was replaced while it was open", path)
 	}
-	return nil
+	return size, nil
 }
 
 // Busy reports whether err only says that another process held the lock for too long: nothing was changed.
