@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,12 @@ func event(id int) []byte {
 	return fmt.Appendf(nil, `{"session_id":"bench","transcript_path":"/tmp/t.jsonl","cwd":"/tmp","permission_mode":"default",`+
 		`"hook_event_name":"PreToolUse","tool_name":"mcp__sallyport__paper_place_order_a","tool_input":{"symbol":"AAPL",`+
 		`"side":"buy","quantity":1,"order_type":"limit","limit_price":"150.00"},"tool_use_id":"toolu_%d_%d"}`, os.Getpid(), id)
+}
+
+// after is the event that follows that call: the venue has refused the order.
+func after(id int) []byte {
+	before := bytes.Replace(event(id), []byte("PreToolUse"), []byte("PostToolUse"), 1)
+	return bytes.Replace(before, []byte(`"tool_use_id"`), []byte(`"tool_response":{"status":"ERROR","code":"MARKET_CLOSED","message":"closed"},"tool_use_id"`), 1)
 }
 
 // pythonHook does in Python what the hook does: it reads the event, opens its own database, judges, makes one decision
@@ -64,8 +71,11 @@ func TestRatioOfHook(t *testing.T) {
 		}
 	}
 	hookIn := func(home string) func() time.Duration {
+		env := []string{"SALLYPORT_HOME=" + home}
 		return repeat(func() time.Duration {
-			return timed(t, []string{"SALLYPORT_HOME=" + home}, event(n), binary, "hook", "claude")
+			took := timed(t, env, event(n), binary, "hook", "claude")
+			timed(t, env, after(n), binary, "hook", "claude") // so that the state stays as small as it is in use
+			return took
 		})
 	}
 	times := turns(
