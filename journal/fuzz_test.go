@@ -131,13 +131,13 @@ func TestFilterPageIsOnePageOfTheFile(t *testing.T) {
 // TestFindIsRightAtEverySize lets two journals on one file grow over several buckets and groups of them, and looks for
 // what is there and what is not, in a process that is new and in one that has run for a while.
 func TestFindIsRightAtEverySize(t *testing.T) {
-	f, g := &sums{}, &sums{}
+	f, g := &sums{every: 4000}, &sums{every: 4000}
 	cfg := newConfig(t, f)
 	a := create(t, cfg)
 	other := cfg
 	other.Follower = g
 	b := reopen(t, other)
-	const n = 20_000 // keys; each comes twice, so that there are two groups
+	const n = 17_000 // keys; each comes twice, so that there are two groups
 	key := func(i int) Key { return Key{"id", fmt.Sprint(i % n)} }
 	appended := 0
 	grow := func(j *Journal, s *sums, by int) {
@@ -176,10 +176,10 @@ func TestFindIsRightAtEverySize(t *testing.T) {
 		update(t, j, func(tx *Tx) error { return find(tx.Find, times) })
 	}
 	for appended < 2*n {
-		grow(a, f, 1+rand.IntN(3000))
+		grow(a, f, 1+rand.IntN(5000))
 		look(a, 20)
 		if rand.IntN(2) == 0 {
-			grow(b, g, 1+rand.IntN(6000)) // somebody else's
+			grow(b, g, 1+rand.IntN(9000)) // somebody else's
 			look(b, 3)
 		}
 		fresh := cfg
@@ -191,8 +191,8 @@ func TestFindIsRightAtEverySize(t *testing.T) {
 		}
 		closed(t, cold)
 	}
-	look(a, 3*filterPages)
-	look(b, 3*filterPages)
+	look(a, 2*filterPages)
+	look(b, 2*filterPages)
 	folded(t, a, f)
 	folded(t, b, g)
 	verified(t, a, Verification{Follower: &sums{}, Keys: func(r Record) ([]Key, error) { return []Key{key(int(r.Seq) - 1)}, nil }})

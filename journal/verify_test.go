@@ -228,7 +228,7 @@ func TestAForgedFilterIsFound(t *testing.T) {
 	f := &sums{}
 	cfg := newConfig(t, f)
 	j := create(t, cfg)
-	const n = 9000 // records; sixteen buckets are in filters
+	const n = 4200 // records; eight buckets are in filters
 	update(t, j, func(tx *Tx) error {
 		for i := range n {
 			tx.Append("a", noon, []byte(fmt.Sprint(i)), Key{"id", fmt.Sprint(i)})
