@@ -80,15 +80,25 @@ func (l *lease) alive(name string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
-// sweep removes the files of processes that have ended.
+// sweep removes the files of processes that have ended. Each is removed under its own lock: whoever is just taking that
+// lease sees, once he has the lock, that the file is gone, and makes another.
 func (l *lease) sweep() {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
 		return // there is nothing to tidy, or it can wait
 	}
 	for _, e := range entries {
-		if e.Name() != l.name && !l.alive(e.Name()) {
-			os.Remove(filepath.Join(l.dir, e.Name()))
+		if e.Name() == l.name {
+			continue
 		}
+		path := filepath.Join(l.dir, e.Name())
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			os.Remove(path)
+		}
+		f.Close()
 	}
 }

@@ -26,6 +26,29 @@ const MaxAudit = 200
 // Audit returns the newest intents, one decision each in its present state, newest first, at most limit.
 func (g *Gate) Audit(ctx context.Context, limit int) ([]ledger.Decision, error) {
 	limit = min(max(limit, 1), MaxAudit)
+	rows, err := g.newest(ctx, limit)
+	alive := stillThere
+	if err == nil && slices.ContainsFunc(rows, g.ended) {
+		rows, err = g.newest(ctx, limit)
+		alive = g.lease.alive
+	}
+	for i := range rows {
+		rows[i] = rows[i].Present(g.cfg.Now(), alive)
+	}
+	return rows, err
+}
+
+// stillThere is the life of a process that was seen after what it recorded was read.
+func stillThere(string) bool { return true }
+
+// ended reports whether the process that was to send the order has ended. What it recorded before its end may be newer
+// than what was read of it, so whoever finds this true reads again.
+func (g *Gate) ended(d ledger.Decision) bool {
+	return d.Waiting() && d.Pending.Instance != "" && !g.lease.alive(d.Pending.Instance)
+}
+
+// newest reads the newest intents, as the records have them.
+func (g *Gate) newest(ctx context.Context, limit int) ([]ledger.Decision, error) {
 	later := map[trade.IntentID][]ledger.Event{} // what followed decisions that are not reached yet, newest first
 	var rows []ledger.Decision
 	for r, err := range g.journal.Backward(ctx) {
@@ -46,7 +69,7 @@ func (g *Gate) Audit(ctx context.Context, limit int) ([]ledger.Decision, error) 
 			d.Apply(e)
 		}
 		delete(later, d.Intent)
-		rows = append(rows, d.Present(g.cfg.Now(), g.lease.alive))
+		rows = append(rows, d)
 		if len(rows) == limit {
 			break
 		}
@@ -57,6 +80,16 @@ func (g *Gate) Audit(ctx context.Context, limit int) ([]ledger.Decision, error) 
 // History returns one intent's decision as it stands and every event of it, oldest first; fs.ErrNotExist if there is no
 // such intent.
 func (g *Gate) History(ctx context.Context, id trade.IntentID) (ledger.Decision, []ledger.Entry, error) {
+	d, entries, err := g.history(ctx, id)
+	alive := stillThere
+	if err == nil && g.ended(d) {
+		d, entries, err = g.history(ctx, id)
+		alive = g.lease.alive
+	}
+	return d.Present(g.cfg.Now(), alive), entries, err
+}
+
+func (g *Gate) history(ctx context.Context, id trade.IntentID) (ledger.Decision, []ledger.Entry, error) {
 	var d ledger.Decision
 	var entries []ledger.Entry
 	from := id.Time()
@@ -91,7 +124,7 @@ func (g *Gate) History(ctx context.Context, id trade.IntentID) (ledger.Decision,
 			entries = append(entries, entryOf(r, e, d.State))
 		}
 	}
-	return d.Present(g.cfg.Now(), g.lease.alive), entries, nil
+	return d, entries, nil
 }
 
 func entryOf(r journal.Record, e ledger.Event, s ledger.AuditState) ledger.Entry {
