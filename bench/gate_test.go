@@ -56,7 +56,7 @@ func (d *decider) origin(id string) gate.Origin {
 // decide makes one decision and returns its tool-call id.
 func (d *decider) decide() (string, error) {
 	id := d.prefix + strconv.FormatInt(d.serial.Add(1), 10)
-	c := gate.Call{Origin: d.origin(id), Account: "paper", Order: d.order, Tags: trade.Tags{ClientOrderID: trade.ClientOrderID("c-" + id)}}
+	c := gate.Call{Tier: trade.TierExecute, Origin: d.origin(id), Account: "paper", Order: d.order, Tags: trade.Tags{ClientOrderID: trade.ClientOrderID("c-" + id)}}
 	if got := d.g.Authorize(context.Background(), c); got.Verdict != policy.Allow || got.State != ledger.Allowed {
 		return "", fmt.Errorf("the decision is %s %s: %v", got.Verdict, got.State, got.Reasons)
 	}

@@ -26,6 +26,22 @@ type Broker interface {
 	Events(ctx context.Context, after uint64) ([]VenueEvent, error)
 	// Holdings returns the venue's own view of the account.
 	Holdings(ctx context.Context) (Holdings, error)
+	// Working returns every order that is open at the venue in this account, whoever sent it, oldest first.
+	Working(ctx context.Context) ([]VenueOrder, error)
+}
+
+// VenueOrder is an order that is open at a venue.
+type VenueOrder struct {
+	ID        trade.BrokerOrderID // the client order id that it was sent under; empty if it has none
+	OrderID   string              // the venue's own id
+	Symbol    trade.Symbol
+	Side      trade.Side
+	Remaining trade.Decimal // what is not filled
+}
+
+// Quotes says what a market shows; found is false where it shows nothing of a symbol.
+type Quotes interface {
+	Quote(s trade.Symbol) (q trade.Quote, found bool, err error)
 }
 
 // ErrNotSent says that a request failed before its first byte left, so that the order cannot exist at the broker.

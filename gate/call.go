@@ -14,6 +14,8 @@ type Origin = ledger.Origin
 // Call is one guarded order call: an order, or an input that is none.
 type Call struct {
 	Origin  Origin
+	Tier    trade.Tier // of the caller, as its connection or process has it
+	Dialect string     // that read the arguments, for a gate in another process to read them again
 	Account trade.Account
 	Order   trade.Order // zero if there are faults
 	Tags    trade.Tags
@@ -27,6 +29,7 @@ type Call struct {
 // Report is what a permitting surface learned after somebody else made the call.
 type Report struct {
 	Origin  Origin
+	Dialect string // as in Call
 	Account trade.Account
 	Order   trade.Order // of the arguments as they were executed; zero if they are no order
 	Faults  []trade.Fault

@@ -32,7 +32,7 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 		return res, err
 	}
 	var cleared Cleared
-	err := g.journal.Update(ctx, func(tx *journal.Tx) error {
+	err := g.update(ctx, func(tx *journal.Tx) error {
 		open := g.follow.state.Open(id)
 		if open == nil || open.Order.Account() != g.cfg.Account || open.Phase == ledger.Permitted {
 			return fmt.Errorf("intent %s: %w", trade.Printable(string(id), 64), ErrNoOpenOrder)

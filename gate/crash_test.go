@@ -76,6 +76,7 @@ func theOrder() gate.Call {
 		Type: text("order_type", "limit"), LimitPrice: text("limit_price", "999.00"), TimeInForce: text("time_in_force", "day"),
 	})
 	return gate.Call{
+		Tier:    trade.TierExecute,
 		Origin:  gate.Origin{Agent: "local", Surface: "mcp", Tool: "paper_place_order_a", ToolCallID: "c1"},
 		Account: "paper", Order: o, Tags: trade.Tags{ClientOrderID: "o1"},
 	}

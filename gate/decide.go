@@ -31,7 +31,11 @@ type judgement struct {
 	g         *Gate
 	call      Call
 	policy    PolicyView
-	executing bool // we send what is allowed; otherwise somebody else does
+	executing bool          // we send what is allowed; otherwise somebody else does
+	checking  bool          // a dry run
+	outside   []ledger.Stop // of a dry run: switches that the state does not know
+	proposing bool          // whatever is allowed waits for a person
+	approved  bool          // people have approved it, and it is judged again
 
 	next     next
 	decision ledger.Decision
@@ -59,6 +63,8 @@ func (j *judgement) decide(tx *journal.Tx) error {
 	if err != nil {
 		return err
 	}
+	j.g.expire(tx, at)
+	j.g.stopBehind(tx, at, behind)
 	switch {
 	case len(j.call.Faults) > 0 || j.call.Order.IsZero():
 		return j.fresh(tx, at, behind, p, nil)
@@ -76,6 +82,13 @@ func (j *judgement) decide(tx *journal.Tx) error {
 // decideExecuting: an unspent permission is this same intent, judged again; any other bound intent is repeated.
 func (j *judgement) decideExecuting(tx *journal.Tx, at time.Time, behind time.Duration, p prior) error {
 	st := j.g.follow.state
+	if j.proposing && p.bound.Intent == "" {
+		return j.fresh(tx, at, behind, p, nil)
+	}
+	if j.proposing {
+		j.repeat(p.bound)
+		return nil
+	}
 	open := st.Open(p.bound.Intent)
 	if p.bound.Intent == "" {
 		open = j.unspent(st, false)
@@ -104,6 +117,13 @@ func (j *judgement) decidePermitting(tx *journal.Tx, at time.Time, behind time.D
 			return j.regrant(tx, at, behind, open, true)
 		}
 	}
+	if open := j.held(st, p); open != nil {
+		if open.Phase == ledger.Granted {
+			return j.grantedCall(tx, at, behind, open)
+		}
+		j.repeat(proposed(open))
+		return nil
+	}
 	if p.bound.Intent == "" {
 		return j.fresh(tx, at, behind, p, nil)
 	}
@@ -115,6 +135,24 @@ func (j *judgement) decidePermitting(tx *journal.Tx, at time.Time, behind time.D
 		Code: policy.PermissionSpent, Field: j.idField(),
 		Message: fmt.Sprintf("intent %s was permitted under this id already; another call needs an id of its own", p.bound.Intent),
 	}})
+}
+
+// held finds the proposal of the same call at a hook: under its ids, or the one of that session for exactly this order.
+func (j *judgement) held(st *ledger.State, p prior) *ledger.Open {
+	if open := st.Open(p.bound.Intent); open != nil {
+		if open.Hold.Permits && (open.Phase == ledger.OnHold || open.Phase == ledger.Granted) {
+			return open
+		}
+		return nil
+	}
+	if p.bound.Intent != "" {
+		return nil
+	}
+	open := st.Alike(j.call.Origin, j.call.Order, true)
+	if open != nil && open.ClientOrderID != j.call.Tags.ClientOrderID {
+		return nil
+	}
+	return open
 }
 
 // unspent finds a permission without help of a tool-call id. A client order id, where both sides have one, must be the same.
@@ -267,6 +305,7 @@ func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without tr
 		return r // denied whatever the policy says
 	}
 	r.Effect, r.Reasons, r.MaxQuantity = v.Effect, v.Reasons, v.MaxQuantity
+	j.holding(&r)
 	return r
 }
 
@@ -287,12 +326,7 @@ func (j *judgement) systemReasons(st *ledger.State, behind time.Duration, withou
 			Message: fmt.Sprintf("this gate's broker has the account %s, not %s", j.g.cfg.Account, trade.Printable(string(j.call.Account), 64)),
 		})
 	}
-	if engaged, by, why := st.KillEngaged(); engaged {
-		rs = append(rs, policy.Reason{
-			Code:    policy.KillSwitchActive,
-			Message: fmt.Sprintf("the kill switch is engaged by %s: %s", trade.Printable(by, 64), trade.Printable(why, 200)),
-		})
-	}
+	rs = append(rs, j.controlReasons(st)...)
 	if n := st.OpenCount(); n >= maxOpen && without == "" && j.call.Order.Side() == trade.Buy { // no way out is blocked
 		rs = append(rs, policy.Reason{
 			Code: policy.UnsettledExceedsLimit, Limit: fmt.Sprint(maxOpen), Observed: fmt.Sprint(n),
@@ -312,6 +346,69 @@ func (j *judgement) systemReasons(st *ledger.State, behind time.Duration, withou
 		})
 	}
 	return rs
+}
+
+// controlReasons are those of people in control: the tier, the daemon and the kill switch.
+//
+//limit:gate-tier An order is executed or permitted only for a caller of tier 2, and proposed for one of tier 1 or above: TIER_TOO_LOW.
+//limit:gate-kill No order passes while a kill switch covers its account, agent or symbol: KILL_SWITCH_ACTIVE.
+func (j *judgement) controlReasons(st *ledger.State) []policy.Reason {
+	var rs []policy.Reason
+	if gap := j.tierGap(); gap != nil {
+		rs = append(rs, policy.Reason{
+			Code: policy.TierTooLow, Limit: gap.Required.String(), Observed: gap.Current.String(),
+			Message: fmt.Sprintf("this needs tier %s, and this caller has tier %s; the operator decides it", gap.Required, gap.Current),
+		})
+	}
+	if st.Owned() && !j.g.cfg.Daemon && !j.checking {
+		rs = append(rs, policy.Reason{Code: policy.DaemonRequired, Message: ErrDaemonRequired.Error()})
+	}
+	for _, s := range j.stops(st) {
+		rs = append(rs, policy.Reason{
+			Code: policy.KillSwitchActive, Field: s.Scope.String(),
+			Message: fmt.Sprintf("the kill switch of %s is engaged by %s: %s", s.Scope, trade.Printable(s.By, 64), trade.Printable(s.Reason, 200)),
+		})
+	}
+	return rs
+}
+
+func (j *judgement) stops(st *ledger.State) []ledger.Stop {
+	stops := st.Stopping(j.call.Account, j.call.Origin.Agent, j.call.Order.Symbol())
+	for _, s := range j.outside {
+		if !engaged(stops, s.Scope) && s.Scope.Covers(j.call.Account, j.call.Origin.Agent, j.call.Order.Symbol()) {
+			stops = append(stops, s)
+		}
+	}
+	return stops
+}
+
+// tierGap says which tier the call needs and does not have; nil if it has it.
+func (j *judgement) tierGap() *ledger.TierGap {
+	need := trade.TierExecute
+	switch {
+	case j.checking || j.approved:
+		return nil
+	case j.proposing:
+		need = trade.TierPropose
+	}
+	if j.call.Tier >= need {
+		return nil
+	}
+	return &ledger.TierGap{Required: need, Current: j.call.Tier}
+}
+
+// explain adds to a denial what stopped the call beside the policy.
+func (j *judgement) explain(d *ledger.Decision, r ledger.Ruling) {
+	if r.Effect != policy.Deny {
+		return
+	}
+	if gap := j.tierGap(); gap != nil {
+		d.Error, d.Tier = "permission_denied", gap
+		return
+	}
+	if stops := j.stops(j.g.follow.state); len(stops) > 0 {
+		d.Error, d.Stops = "killswitch_active", stops
+	}
 }
 
 // malformedOrigin names the first part of an origin that cannot be an id: ids are joined into index keys, so they hold no

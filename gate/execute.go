@@ -26,7 +26,7 @@ func (g *Gate) Execute(ctx context.Context, c Call) ledger.Decision {
 	}
 	j := &judgement{g: g, call: c, policy: g.policy.view(), executing: true}
 	g.cfg.step("before decide")
-	if err := g.journal.Update(ctx, j.decide); err != nil {
+	if err := g.update(ctx, j.decide); err != nil {
 		return g.unavailable(c, err)
 	}
 	g.cfg.step("decided")
@@ -42,7 +42,7 @@ func (g *Gate) Execute(ctx context.Context, c Call) ledger.Decision {
 // Authorize decides the call and, if it is allowed, records a permission for somebody else to make it, once.
 func (g *Gate) Authorize(ctx context.Context, c Call) ledger.Decision {
 	j := &judgement{g: g, call: c, policy: g.policy.view()}
-	if err := g.journal.Update(ctx, j.decide); err != nil {
+	if err := g.update(ctx, j.decide); err != nil {
 		return g.unavailable(c, err)
 	}
 	return j.decision
@@ -195,7 +195,7 @@ func (g *Gate) land(ctx context.Context, d *ledger.Decision, f flight, silent bo
 func (g *Gate) insist(ctx context.Context, d *ledger.Decision, record func(*journal.Tx, time.Time)) (err error) {
 	for range recordTries {
 		before := *d
-		err = g.journal.Update(ctx, func(tx *journal.Tx) error {
+		err = g.update(ctx, func(tx *journal.Tx) error {
 			at, _ := g.moment(tx)
 			record(tx, at)
 			return nil
@@ -216,8 +216,10 @@ func (g *Gate) recordOutcome(tx *journal.Tx, at time.Time, d *ledger.Decision, o
 	if open == nil || open.Phase == ledger.Working || out.Outcome == trade.Unknown && open.Unknown {
 		return
 	}
-	g.record(tx, at, open.Order.Account(), out)
+	account := open.Order.Account()
+	g.record(tx, at, account, out)
 	d.Apply(out)
+	g.stopRefused(tx, at, account)
 }
 
 // await waits for the outcome of an intent that another call has in flight, at most until its deadline.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sallyport/journal"
@@ -32,6 +33,10 @@ type Config struct {
 	SendWithin  time.Duration    // from the decision to the first byte; default 5 s
 	BrokerWait  time.Duration    // for the broker's answer; default 10 s
 	LockWait    time.Duration    // for the journal's lock; default 1 s
+	Daemon      bool             // this process owns the data directory: it alone decides in it, from now on
+	Approval    Approval         // how proposals wait for people
+	Shared      bool             // others trade on the account too: what no decision explains is told and stops nothing
+	Quotes      Quotes           // what people and agents are shown; nil for none
 	Now         func() time.Time // the clock
 	Entropy     func(*[10]byte)  // fills in random bytes
 
@@ -60,6 +65,9 @@ func (c *Config) complete() error {
 	setDefault(&c.SendWithin, defaultSendWithin)
 	setDefault(&c.BrokerWait, defaultBrokerWait)
 	setDefault(&c.LockWait, defaultLockWait)
+	if err := c.Approval.complete(); err != nil {
+		return err
+	}
 	if !c.Account.IsValid() {
 		return errors.New("gate: the account's name is not 1 to 64 of A-Z a-z 0-9 . _ -")
 	}
@@ -87,6 +95,10 @@ type Gate struct {
 	follow  *follower
 	lease   lease
 	flights sync.WaitGroup // broker calls that have not come back
+	news    news
+	owner   *os.File               // the daemon's lock
+	tripped atomic.Pointer[string] // why nothing can be recorded, if that was found
+	wrong   slowly                 // wrong credentials
 }
 
 // Open opens the data directory. Its errors name what is wrong and how to repair it.
@@ -104,13 +116,25 @@ func Open(ctx context.Context, cfg Config) (*Gate, error) {
 	if err := g.openJournal(ctx); err != nil {
 		return nil, err
 	}
-	if cfg.Broker != nil {
-		g.lease.sweep()
-		if err := g.Recover(ctx); err != nil {
-			return nil, errors.Join(err, g.Close())
-		}
+	if err := g.start(ctx); err != nil {
+		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
+}
+
+// start takes the data directory for the daemon, and settles what earlier processes left behind.
+func (g *Gate) start(ctx context.Context) error {
+	if err := g.own(ctx); err != nil {
+		return err
+	}
+	if g.cfg.Broker == nil {
+		return nil
+	}
+	g.lease.sweep()
+	if err := g.Recover(ctx); err != nil {
+		return err
+	}
+	return g.cancelStopped(ctx)
 }
 
 func (g *Gate) openJournal(ctx context.Context) error {
@@ -187,7 +211,7 @@ func (g *Gate) Close() error {
 	if g.journal == nil {
 		return nil
 	}
-	return errors.Join(g.lease.release(), g.journal.Close())
+	return errors.Join(g.lease.release(), g.journal.Close(), g.disown())
 }
 
 // follower keeps the ledger's state at the journal's head. The journal calls it, and every decide, under its lock.

@@ -52,7 +52,7 @@ func TestDenialsAreRecordedAndReachNoBroker(t *testing.T) {
 		"symbol":     {call(t, "buy", "TSLA", "1", "1.00"), "SYMBOL_NOT_ALLOWED "},
 		"short":      {call(t, "sell", "AAPL", "1", "1.00"), "SHORT_SALE_NOT_ALLOWED "},
 		"faults":     {call(t, "hold", "AAPL", "-1", "1e3"), "SIDE_UNKNOWN QUANTITY_MALFORMED PRICE_MALFORMED "},
-		"no order":   {gate.Call{Origin: gate.Origin{Agent: "a", Surface: "mcp"}, Account: "paper"}, "INTERNAL_ERROR "},
+		"no order":   {gate.Call{Tier: trade.TierExecute, Origin: gate.Origin{Agent: "a", Surface: "mcp"}, Account: "paper"}, "INTERNAL_ERROR "},
 		"two at one": {call(t, "buy", "TSLA", "201", "100.00"), "SYMBOL_NOT_ALLOWED QUANTITY_EXCEEDS_LIMIT NOTIONAL_EXCEEDS_LIMIT "},
 	} {
 		before := len(audit(t, g))
@@ -347,6 +347,7 @@ func TestOrderForAnotherAccountIsNotSent(t *testing.T) {
 }
 
 //attack:gate-clock-behind
+//attack:gate-clock-halts
 func TestClockBehindTheRecordDenies(t *testing.T) {
 	now := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 	g := open(t, nil, func(c *gate.Config) { c.Now = func() time.Time { return now } })
@@ -359,7 +360,9 @@ func TestClockBehindTheRecordDenies(t *testing.T) {
 		t.Fatal("time in the record fell")
 	}
 	now = now.Add(-time.Microsecond)
-	wantDecision(t, g.Authorize(ctx, c), policy.Deny, ledger.Blocked, "CLOCK_BEHIND ")
+	wantDecision(t, g.Authorize(ctx, c), policy.Deny, ledger.Blocked, "KILL_SWITCH_ACTIVE CLOCK_BEHIND ")
+	now = now.Add(time.Minute)
+	wantDecision(t, g.Authorize(ctx, c), policy.Deny, ledger.Blocked, "KILL_SWITCH_ACTIVE ") // it stays latched
 }
 
 //attack:gate-origin-text

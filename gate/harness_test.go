@@ -86,6 +86,8 @@ func (v *venue) Events(_ context.Context, after uint64) ([]gate.VenueEvent, erro
 
 func (v *venue) Holdings(context.Context) (gate.Holdings, error) { return gate.Holdings{}, nil }
 
+func (v *venue) Working(context.Context) ([]gate.VenueOrder, error) { return nil, nil }
+
 func (v *venue) submits() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -119,6 +121,9 @@ func open(t testing.TB, b gate.Broker, edit ...func(*gate.Config)) *gate.Gate {
 	return reopen(t, cfg)
 }
 
+// shared lets others trade on the account.
+func shared(c *gate.Config) { c.Shared = true }
+
 func reopen(t testing.TB, cfg gate.Config) *gate.Gate {
 	t.Helper()
 	g, err := gate.Open(context.Background(), cfg)
@@ -148,8 +153,9 @@ func call(t testing.TB, side, symbol, quantity, price string, edit ...func(*gate
 	t.Helper()
 	o, faults := parse(t, side, symbol, quantity, price)
 	c := gate.Call{
-		Origin:  gate.Origin{Agent: "local", Surface: "mcp", Harness: "claude", Session: "s1", Tool: "paper_place_order_a"},
-		Account: "paper", Order: o, Faults: faults, Raw: []byte(side + " " + quantity + " " + symbol + " " + price),
+		Origin: gate.Origin{Agent: "local", Surface: "mcp", Harness: "claude", Session: "s1", Tool: "paper_place_order_a"},
+		Tier:   trade.TierExecute, Account: "paper", Order: o, Faults: faults,
+		Raw: []byte(side + " " + quantity + " " + symbol + " " + price),
 	}
 	for _, f := range edit {
 		f(&c)

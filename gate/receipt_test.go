@@ -105,7 +105,7 @@ func TestEventsThatAReceiptLacksAreAskedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &talking{}
-			g := open(t, v)
+			g := open(t, v, shared)
 			v.tell = func(r *gate.Receipt) { c.tell(r) }
 			if c.others {
 				v.happen(t)
@@ -137,7 +137,7 @@ func TestReceiptThatPromisesTooMuchIsNotBelieved(t *testing.T) {
 
 func TestRejectionTellsOfOthersFillsToo(t *testing.T) {
 	v := &talking{}
-	g := open(t, v)
+	g := open(t, v, shared)
 	v.answer = func(_ context.Context, c gate.Cleared) (gate.Receipt, error) {
 		other := c
 		other.ID = "other"
@@ -162,7 +162,7 @@ func TestMoreEventsThanOneAppendTakesAreTakenInParts(t *testing.T) {
 		}
 	}
 	many()
-	g := open(t, v)
+	g := open(t, v, shared)
 	want := func(quantity uint32) {
 		t.Helper()
 		if ps, err := g.Positions(ctx); err != nil || ps[0].Quantity.Cmp(trade.Whole(quantity)) != 0 {

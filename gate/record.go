@@ -11,12 +11,16 @@ import (
 
 // record appends an event and folds it into the state, both or neither: whoever calls it has nothing left to fail.
 func (g *Gate) record(tx *journal.Tx, at time.Time, a trade.Account, e ledger.Event) {
+	g.recordIn(tx, "account:"+string(a), at, e)
+}
+
+func (g *Gate) recordIn(tx *journal.Tx, stream string, at time.Time, e ledger.Event) {
 	keys := ledger.Keys(e)
 	jk := make([]journal.Key, len(keys))
 	for i, k := range keys {
 		jk[i] = journal.Key(k)
 	}
-	tx.Append("account:"+string(a), at, ledger.Encode(e), jk...)
+	tx.Append(stream, at, ledger.Encode(e), jk...)
 	g.follow.state.Apply(at, e)
 }
 
@@ -32,8 +36,19 @@ func (j *judgement) fresh(tx *journal.Tx, at time.Time, behind time.Duration, p 
 	if e.Order.IsZero() {
 		e.Input = inputOf(j.call.Raw)
 	}
-	if e.Ruling.Effect == policy.Allow {
+	switch e.Ruling.Effect {
+	case policy.Allow:
 		e.Clears, e.Pending = j.clearance(at)
+	case policy.Hold:
+		open, hold := j.heldHere(at, &e.Ruling)
+		if open != nil {
+			j.repeat(proposed(open))
+			return nil
+		}
+		if e.Ruling.Effect == policy.Hold {
+			e.Clears, e.Hold = ledger.ClearsApproval, hold
+		}
+	case policy.Deny:
 	}
 	j.g.record(tx, at, j.call.Account, e)
 	if p.bound.Intent != "" && p.bound.ToolCallID == j.call.Origin.ToolCallID && j.call.Origin.ToolCallID != "" && p.conflict {
@@ -42,21 +57,31 @@ func (j *judgement) fresh(tx *journal.Tx, at time.Time, behind time.Duration, p 
 		})
 	}
 	j.decision = e.Decision(at)
+	j.explain(&j.decision, e.Ruling)
 	j.goOn(e.Intent, e.Ruling, e.Pending)
 	return nil
 }
 
 // rejudge records the second judgement of a permitted intent that has arrived at us.
 func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open) error {
-	e := j.again(open, j.ruling(nil, behind, open.Intent))
+	e := j.again(open, j.rulingAgain(behind, open))
 	if e.Ruling.Effect == policy.Allow {
-		_, e.Pending = j.clearance(at)
+		e.Clears, e.Pending = j.clearance(at)
 	}
 	j.decision = permitted(open)
 	j.g.record(tx, at, j.call.Account, e)
 	j.decision.Apply(e)
+	j.explain(&j.decision, e.Ruling)
 	j.goOn(e.Intent, e.Ruling, e.Pending)
 	return nil
+}
+
+// rulingAgain judges a permitted intent again. What now waits for a person, and no person has approved, is denied: its
+// permission cannot wait.
+func (j *judgement) rulingAgain(behind time.Duration, open *ledger.Open) ledger.Ruling {
+	r := j.ruling(nil, behind, open.Intent)
+	lift(&r, open)
+	return r
 }
 
 // again is the second judgement of an open intent.
@@ -70,7 +95,7 @@ func (j *judgement) again(open *ledger.Open, r ledger.Ruling) ledger.Rejudged {
 // regrant answers a call that comes again before its permission is spent: with the same permission if the call would
 // still be allowed, else with the denial, which ends it. asked marks the harness's permission request, granted once.
 func (j *judgement) regrant(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open, asked bool) error {
-	ruling := j.ruling(nil, behind, open.Intent)
+	ruling := j.rulingAgain(behind, open)
 	j.decision, j.next = permitted(open), answer
 	j.decision.Repeated = true
 	switch {
@@ -78,6 +103,7 @@ func (j *judgement) regrant(tx *journal.Tx, at time.Time, behind time.Duration, 
 		e := j.again(open, ruling)
 		j.g.record(tx, at, j.call.Account, e)
 		j.decision.Apply(e)
+		j.explain(&j.decision, ruling)
 	case asked:
 		j.g.record(tx, at, j.call.Account, ledger.Asked{Intent: open.Intent})
 	}

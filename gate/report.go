@@ -31,10 +31,10 @@ type reporting struct {
 func (g *Gate) Report(ctx context.Context, r Report) (d ledger.Decision, found bool, err error) {
 	r.Origin = cleanOrigin(r.Origin)
 	p := &reporting{g: g, r: r}
-	err = g.journal.Update(ctx, p.decide)
+	err = g.update(ctx, p.decide)
 	if err == nil && p.wantsLook {
 		if err = p.look(ctx); err == nil {
-			err = g.journal.Update(ctx, p.decide)
+			err = g.update(ctx, p.decide)
 		}
 	}
 	if err != nil {
@@ -207,7 +207,7 @@ func (g *Gate) Resolve(ctx context.Context, r Resolution) (ledger.Decision, erro
 	if err != nil {
 		return d, err
 	}
-	err = g.journal.Update(ctx, func(tx *journal.Tx) error {
+	err = g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		open := g.follow.state.Open(r.Intent)
 		if open == nil || open.Phase == ledger.Working {

@@ -106,10 +106,17 @@ func happened(a trade.Account, e VenueEvent) ledger.Happened {
 	h := ledger.Happened{
 		Account: a, Number: e.Number, What: e.Kind.String(), Symbol: e.Symbol, Side: e.Side, Quantity: e.Quantity, Price: e.Price,
 	}
-	if id, ok := trade.ParseIntentID(strings.TrimPrefix(string(e.ID), "sp-")); ok {
-		h.Intent = id
-	}
+	h.Intent = intentOf(e.ID)
 	return h
+}
+
+// intentOf returns the intent that a client order id was made from; empty for an id that is not ours.
+func intentOf(id trade.BrokerOrderID) trade.IntentID {
+	text, ours := strings.CutPrefix(string(id), "sp-")
+	if intent, ok := trade.ParseIntentID(text); ok && ours {
+		return intent
+	}
+	return ""
 }
 
 // recordVenue records what the ledger does not have yet. What concerns the decision at hand is applied to it. It is false
@@ -123,6 +130,7 @@ func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, eve
 		if e.Number != cursor+1 {
 			return false
 		}
+		g.stopUnexplained(tx, at, e)
 		g.record(tx, at, e.Account, e)
 		if d != nil && e.Intent == d.Intent {
 			d.Apply(e)
@@ -149,7 +157,7 @@ func (g *Gate) Recover(ctx context.Context) error {
 	for _, o := range lost {
 		found = append(found, g.lookup(ctx, o))
 	}
-	err = g.journal.Update(ctx, func(tx *journal.Tx) error {
+	err = g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		for _, out := range found {
 			g.recordOutcome(tx, at, &ledger.Decision{}, out)

@@ -11,7 +11,6 @@ import (
 
 	"sallyport/journal"
 	"sallyport/ledger"
-	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -238,7 +237,7 @@ func (g *Gate) Backup(ctx context.Context, path string) error { return g.journal
 
 // Check decides the call without recording or reserving anything. Ids are not looked up: a dry run has none.
 func (g *Gate) Check(ctx context.Context, c Call) ledger.Decision {
-	checker := &Checker{policy: g.policy.view(), now: g.cfg.Now}
+	checker := g.checker(g.policy.view())
 	var d ledger.Decision
 	err := g.journal.Read(ctx, func() error {
 		checker.state = g.follow.state
@@ -254,15 +253,21 @@ func (g *Gate) Check(ctx context.Context, c Call) ledger.Decision {
 // Checker decides calls by one policy on one state, both as they are when it is made. It records nothing, and its calls
 // do not see each other.
 type Checker struct {
-	policy PolicyView
-	state  *ledger.State
-	now    func() time.Time
+	policy   PolicyView
+	state    *ledger.State
+	now      func() time.Time
+	approval Approval
+	outside  []ledger.Stop // switches that only a stop file or this process knows
+}
+
+func (g *Gate) checker(v PolicyView) *Checker {
+	return &Checker{policy: v, now: g.cfg.Now, approval: g.cfg.Approval, outside: g.stoppedOutside(g.now())}
 }
 
 // Checker returns a checker on the ledger's present state. policyRaw, if not nil, is judged by instead of the policy
 // in force.
 func (g *Gate) Checker(ctx context.Context, policyRaw []byte) (*Checker, error) {
-	c := &Checker{policy: g.policy.view(), now: g.cfg.Now}
+	c := g.checker(g.policy.view())
 	if policyRaw != nil {
 		c.policy = viewOf(policyRaw)
 	}
@@ -287,14 +292,14 @@ func EmptyChecker(now func() time.Time, policyRaw []byte) *Checker {
 
 // Check decides one call.
 func (c *Checker) Check(call Call) ledger.Decision {
-	j := judgement{g: &Gate{follow: &follower{state: c.state}}, call: call, policy: c.policy}
+	j := judgement{
+		g: &Gate{follow: &follower{state: c.state}, cfg: Config{Approval: c.approval}}, call: call, policy: c.policy,
+		checking: true, outside: c.outside,
+	}
 	d := ledger.Decided{
 		Origin: call.Origin, Account: call.Account, Order: call.Order, ClientOrderID: call.Tags.ClientOrderID,
 		AgentReason: call.Tags.Reason, Ruling: j.ruling(nil, 0, ""),
 	}.Decision(c.now().UTC().Truncate(time.Microsecond))
-	if d.Verdict != policy.Allow {
-		return d
-	}
-	d.State = ledger.Allowed
+	j.explain(&d, ledger.Ruling{Effect: d.Verdict})
 	return d
 }

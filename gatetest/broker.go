@@ -36,7 +36,7 @@ var _ gate.Broker = (*Broker)(nil)
 
 // BrokerCall is one call that the broker got.
 type BrokerCall struct {
-	Method  string // Submit, Cancel, Lookup, Events, Holdings
+	Method  string // Submit, Cancel, Lookup, Events, Holdings, Working
 	Cleared gate.Cleared
 	ID      trade.BrokerOrderID // of a lookup
 	Refused error               // why the permit was refused; nil if it was good
@@ -316,6 +316,22 @@ func (b *Broker) Holdings(context.Context) (gate.Holdings, error) {
 	}
 	slices.SortFunc(h.Positions, func(x, y gate.Holding) int { return strings.Compare(x.Symbol.String(), y.Symbol.String()) })
 	return h, nil
+}
+
+// Working implements gate.Broker.
+func (b *Broker) Working(context.Context) ([]gate.VenueOrder, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, BrokerCall{Method: "Working"})
+	var all []gate.VenueOrder
+	for id, p := range b.orders {
+		if p.working {
+			o := p.cleared.Order
+			all = append(all, gate.VenueOrder{ID: id, OrderID: p.receipt.OrderID, Symbol: o.Symbol(), Side: o.Side(), Remaining: o.Quantity()})
+		}
+	}
+	slices.SortFunc(all, func(x, y gate.VenueOrder) int { return strings.Compare(x.OrderID, y.OrderID) })
+	return all, nil
 }
 
 // errLost is what a connection that broke says.

@@ -35,7 +35,7 @@ func Order(t testing.TB, side, symbol, quantity, limit string) trade.Order {
 	return o
 }
 
-// Call builds the guarded call of an agent named local through MCP. What is no order makes a call with faults.
+// Call builds the guarded call of an agent named local, of tier 2, through MCP. What is no order makes a call with faults.
 func Call(t testing.TB, side, symbol, quantity, limit string, edit ...func(*gate.Call)) gate.Call {
 	t.Helper()
 	o, _, faults := trade.Parse(draft(side, symbol, quantity, limit))
@@ -53,7 +53,7 @@ func CallFor(o trade.Order, edit ...func(*gate.Call)) gate.Call {
 	}
 	c := gate.Call{
 		Origin:  gate.Origin{Agent: "local", Surface: "mcp", Harness: "claude", Session: "session-1", Tool: "paper_place_order_a"},
-		Account: account, Order: o, Raw: o.AppendJSON(nil),
+		Account: account, Order: o, Raw: o.AppendJSON(nil), Tier: trade.TierExecute, Dialect: "paper_place_order_a",
 	}
 	for _, f := range edit {
 		f(&c)

@@ -12,10 +12,6 @@ import (
 // open no more changes nothing but positions: final outcomes stay final, and a venue's fill counts whenever it comes.
 func (s *State) Apply(at time.Time, e Event) {
 	switch e := e.(type) {
-	case KillReset:
-		s.kill = kill{known: true, off: true, by: e.By, reason: e.Reason, at: at}
-	case KillEngaged:
-		s.kill = kill{known: true, by: e.By, reason: e.Reason, at: at}
 	case Decided:
 		s.decided(at, e)
 	case Rejudged:
@@ -28,12 +24,42 @@ func (s *State) Apply(at time.Time, e Event) {
 		if o := s.Open(e.Intent); o != nil {
 			o.Asked = true
 		}
-	case Flagged, CancelAsked, CancelEnded: // evidence only
+	case Flagged, CancelAsked, CancelEnded, AttemptRefused: // evidence only
+	default:
+		s.control(at, e)
+	}
+}
+
+// control folds the events of people in control.
+func (s *State) control(at time.Time, e Event) {
+	switch e := e.(type) {
+	case KillReset:
+		s.reset(at, e)
+	case KillEngaged:
+		s.engage(at, e)
+	case Approved:
+		s.approved(e)
+	case ProposalEnded:
+		s.ended(e)
+	case PersonSet:
+		s.people[e.Person.Name] = e.Person
+	case PersonRemoved:
+		delete(s.people, e.Name)
+	case GrantSet:
+		s.grants[e.Grant.Agent] = e.Grant
+	case GrantRemoved:
+		delete(s.grants, e.Agent)
+	case DaemonOwned:
+		s.owned = true
 	}
 }
 
 //limit:ledger-reserve An allowed order is reserved in full by the same event that allows it.
 func (s *State) decided(at time.Time, e Decided) {
+	if e.Ruling.Effect == policy.Hold && e.Clears == ClearsApproval && !e.Order.IsZero() {
+		s.hold(at, e)
+		return
+	}
 	if e.Ruling.Effect != policy.Allow || e.Clears == ClearsNothing || e.Order.IsZero() {
 		return
 	}
@@ -52,6 +78,10 @@ func (s *State) decided(at time.Time, e Decided) {
 
 //limit:ledger-permission-once A permission is spent by its second judgement, by a report or by an unknown outcome, and never again.
 func (s *State) rejudged(e Rejudged) {
+	if o := s.held[e.Intent]; o != nil {
+		s.resume(o, e)
+		return
+	}
 	o := s.Open(e.Intent)
 	if o == nil || o.Phase != Permitted {
 		return
@@ -67,8 +97,15 @@ func (s *State) rejudged(e Rejudged) {
 //limit:ledger-final Accepted and Rejected are final; Unknown keeps the reservation until it is settled.
 func (s *State) concluded(e Concluded) {
 	o := s.Open(e.Intent)
+	s.count(o, e)
 	if o == nil || o.Phase == Working {
 		return
+	}
+	if s.held[e.Intent] != nil {
+		if e.Source != FromReport || e.Outcome != trade.Accepted {
+			return // nothing was sent, so nothing can have come of it, unless a harness ran it all the same
+		}
+		delete(s.held, e.Intent)
 	}
 	s.spend(o)
 	switch e.Outcome {
@@ -86,6 +123,20 @@ func (s *State) concluded(e Concluded) {
 	}
 }
 
+// count counts the orders in a row that the broker itself has rejected.
+func (s *State) count(o *Open, e Concluded) {
+	if o == nil || !e.Source.Tracked() {
+		return
+	}
+	switch acc := s.account(o.Order.Account()); e.Outcome {
+	case trade.Rejected:
+		acc.refusals++
+	case trade.Accepted:
+		acc.refusals = 0
+	case trade.Unknown:
+	}
+}
+
 //limit:ledger-venue-once A venue's event counts once: numbers up to the cursor are passed over.
 func (s *State) happened(e Happened) {
 	acc := s.account(e.Account)
@@ -95,7 +146,7 @@ func (s *State) happened(e Happened) {
 	acc.cursor, acc.last = e.Number, e.Intent
 	o := s.Open(e.Intent)
 	if e.What != WasFilled {
-		if o != nil {
+		if o != nil && s.held[o.Intent] == nil {
 			s.spend(o)
 			s.close(o)
 		}
@@ -115,6 +166,7 @@ func (s *State) happened(e Happened) {
 
 func (s *State) filled(o *Open, quantity trade.Decimal) {
 	s.spend(o)
+	delete(s.held, o.Intent) // nobody has sent it, and the venue has it: what is true is what was filled
 	if quantity.Cmp(o.Remaining()) > 0 {
 		quantity = o.Remaining() // an overfill has no more reservation to use up
 	}

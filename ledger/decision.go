@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"strconv"
 	"time"
 
 	"sallyport/policy"
@@ -20,7 +21,21 @@ const (
 	Succeeded      AuditState = "EXECUTION_SUCCEEDED"
 	Failed         AuditState = "EXECUTION_FAILED"
 	OutcomeUnknown AuditState = "EXECUTION_OUTCOME_UNKNOWN"
+
+	ApprovalPending   AuditState = "APPROVAL_PENDING"
+	ApprovalGranted   AuditState = "APPROVAL_GRANTED"
+	ApprovalDeclined  AuditState = "APPROVAL_DECLINED"
+	ApprovalWithdrawn AuditState = "APPROVAL_WITHDRAWN"
+	ApprovalExpired   AuditState = "APPROVAL_EXPIRED" // also an approval that lapsed unused
 )
+
+// AuditStates returns every state, in the order of an intent's life.
+func AuditStates() []AuditState {
+	return []AuditState{
+		Blocked, ApprovalPending, ApprovalGranted, ApprovalDeclined, ApprovalWithdrawn, ApprovalExpired, Allowed, Succeeded, Failed,
+		OutcomeUnknown,
+	}
+}
 
 // Decision is the decision object, the same on every surface. Members are only ever added.
 type Decision struct {
@@ -52,6 +67,11 @@ type Decision struct {
 	Ended          string         // cancelled or expired, of what was left unfilled
 	OutcomeBy      Source         // who knew the outcome
 	ResolvedBy     string         // the person who settled it
+	Hold           Hold           // of a held order: until when, and how many people must approve
+	ApprovedBy     []string       // the people who have approved
+	EndedBy        string         // who declined or withdrew a proposal
+	Stops          []Stop         // the engaged kill switches that stopped the call
+	Tier           *TierGap       // the tier that the call needs and the caller does not have
 
 	// Not shown: what later events and the clock make of it.
 	Account trade.Account
@@ -59,6 +79,9 @@ type Decision struct {
 	Clears  Clearance
 	Pending Pending
 }
+
+// TierGap says which tier a call needs and which its caller has.
+type TierGap struct{ Required, Current trade.Tier }
 
 // TimeFormat is how times are written: UTC, RFC 3339, microseconds.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
@@ -107,22 +130,63 @@ func (d Decision) appendOptional(dst []byte) []byte {
 	if d.RetryAfter > 0 {
 		dst = wire.AppendText(dst, "retry_after", d.RetryAfter.String())
 	}
-	if d.Repeated {
-		dst = append(wire.AppendName(dst, "repeated"), "true"...)
-	}
+	dst = appendFlag(dst, "repeated", d.Repeated)
 	dst = wire.AppendOptional(dst, "error", d.Error)
+	dst = d.appendControl(dst)
 	dst = wire.AppendOptional(dst, "agent_reason", d.AgentReason)
 	if len(d.Flags) > 0 {
-		dst = append(wire.AppendName(dst, "flags"), '[')
-		for i, f := range d.Flags {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = wire.AppendString(dst, f)
-		}
-		dst = append(dst, ']')
+		dst = appendTexts(dst, "flags", d.Flags)
 	}
 	return dst
+}
+
+// appendControl appends what concerns tiers, stops and approvals.
+func (d Decision) appendControl(dst []byte) []byte {
+	if d.Tier != nil {
+		dst = append(wire.AppendName(dst, "required_tier"), d.Tier.Required.String()...)
+		dst = append(wire.AppendName(dst, "current_tier"), d.Tier.Current.String()...)
+	}
+	if len(d.Stops) > 0 {
+		dst = AppendStops(wire.AppendName(dst, "stops"), d.Stops)
+	}
+	if !d.Held() {
+		return dst
+	}
+	dst = wire.AppendText(dst, "proposal_id", string(d.Intent))
+	dst = appendTime(dst, "expires_at", d.Hold.Expires)
+	dst = strconv.AppendInt(wire.AppendName(dst, "approvals_required"), int64(d.Hold.Approvers), 10)
+	if len(d.ApprovedBy) > 0 {
+		dst = appendTexts(dst, "approved_by", d.ApprovedBy)
+	}
+	return wire.AppendOptional(dst, "ended_by", d.EndedBy)
+}
+
+// Held reports whether the order is or was a proposal.
+func (d Decision) Held() bool { return !d.Hold.Expires.IsZero() }
+
+// AppendStops appends engaged kill switches as every surface shows them.
+func AppendStops(dst []byte, stops []Stop) []byte {
+	dst = append(dst, '[')
+	for i, s := range stops {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = wire.AppendText(append(dst, '{'), "scope", s.Scope.String())
+		dst = wire.AppendText(wire.AppendText(dst, "by", s.By), "reason", s.Reason)
+		dst = append(appendTime(dst, "since", s.Since), '}')
+	}
+	return append(dst, ']')
+}
+
+func appendTexts(dst []byte, name string, texts []string) []byte {
+	dst = append(wire.AppendName(dst, name), '[')
+	for i, t := range texts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = wire.AppendString(dst, t)
+	}
+	return append(dst, ']')
 }
 
 func appendNullable(dst []byte, name, value string) []byte {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -54,7 +55,7 @@ func decodeKind(o *object, kind string) (Event, bool) {
 			ClientOrderID: trade.ClientOrderID(o.optional("client_order_id")), FirstAt: o.time("first_at"),
 		}
 		if r.Ruling.Effect == policy.Allow {
-			r.Pending = o.pending()
+			r.Clears, r.Pending = o.clearance(ClearsSend), o.pending()
 		}
 		return r, true
 	case "concluded":
@@ -72,12 +73,8 @@ func decodeKind(o *object, kind string) (Event, bool) {
 		return CancelAsked{Intent: o.intent(), Origin: o.origin(), NotAfter: o.time("not_after")}, true
 	case "cancel_ended":
 		return CancelEnded{Intent: o.intent(), Outcome: o.outcome(), Message: o.optional("message")}, true
-	case "kill_engaged":
-		return KillEngaged{By: o.text("by"), Reason: o.text("reason")}, true
-	case "kill_reset":
-		return KillReset{By: o.text("by"), Reason: o.text("reason")}, true
 	}
-	return nil, false
+	return decodeControl(o, kind)
 }
 
 func decodeDecided(o *object) Decided {
@@ -92,18 +89,76 @@ func decodeDecided(o *object) Decided {
 	d.ClientOrderID = trade.ClientOrderID(o.optional("client_order_id"))
 	d.AgentReason = o.optional("agent_reason")
 	d.Ruling, d.Asked = o.ruling(), o.flag("asked")
-	switch o.optional("clears") {
-	case "":
-		return d
-	case "send":
-		d.Clears = ClearsSend
-	case "permission":
-		d.Clears = ClearsPermission
-	default:
-		o.fail(fmt.Errorf("clears is not a clearance"))
+	switch d.Clears = o.clearance(ClearsNothing); d.Clears {
+	case ClearsSend, ClearsPermission:
+		d.Pending = o.pending()
+	case ClearsApproval:
+		d.Hold = o.hold()
+	case ClearsNothing:
 	}
-	d.Pending = o.pending()
 	return d
+}
+
+// clearance reads what an event clears; absent is def.
+func (o *object) clearance(def Clearance) Clearance {
+	word := o.optional("clears")
+	if word == "" {
+		return def
+	}
+	for c := ClearsSend; c <= ClearsApproval; c++ {
+		if c.String() == word {
+			return c
+		}
+	}
+	o.fail(fmt.Errorf("clears is not a clearance"))
+	return ClearsNothing
+}
+
+func (o *object) hold() Hold {
+	return Hold{
+		Expires: o.time("expires_at"), Within: time.Duration(o.number("within_ms")) * time.Millisecond,
+		Approvers: int(o.number("approvers")), Permits: o.flag("permits"),
+	}
+}
+
+func (o *object) scope() Scope {
+	text := o.optional("scope")
+	if text == "" {
+		return Scope{}
+	}
+	s, ok := ParseScope(text)
+	if !ok {
+		o.fail(fmt.Errorf("scope is not one"))
+	}
+	return s
+}
+
+func (o *object) digest(name string) trade.Digest {
+	d, ok := trade.ParseDigest(o.text(name))
+	if !ok {
+		o.fail(fmt.Errorf("%s is not a digest", name))
+	}
+	return d
+}
+
+func (o *object) person() Person {
+	p := Person{Name: o.text("name"), Owner: o.flag("owner"), Approver: o.flag("approver"), Hash: o.text("hash")}
+	if text := o.optional("telegram"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			o.fail(fmt.Errorf("telegram is not a user id"))
+		}
+		p.Telegram = n
+	}
+	return p
+}
+
+func (o *object) grant() Grant {
+	tier, ok := trade.ParseTier(o.text("tier"))
+	if !ok {
+		o.fail(fmt.Errorf("tier is not one"))
+	}
+	return Grant{Agent: trade.Agent(o.text("agent")), Tier: tier, Hash: o.text("hash")}
 }
 
 func decodeHappened(o *object) Happened {
@@ -126,6 +181,8 @@ func decodeHappened(o *object) Happened {
 	}
 	return h
 }
+
+var errState = errors.New("state is not an end of a proposal")
 
 // object reads members and keeps the first error. An empty text is written as an absent member.
 type object struct {
@@ -249,16 +306,7 @@ func (o *object) ruling() Ruling {
 		o.fail(fmt.Errorf("verdict is not one"))
 	}
 	r := Ruling{Effect: effect, PolicySHA256: o.optional("policy_sha256")}
-	if list, ok := o.member("reasons", wire.Array, false); ok {
-		for _, e := range list.Elems {
-			x := object{v: e}
-			r.Reasons = append(r.Reasons, policy.Reason{
-				Code: trade.Code(x.text("code")), Field: x.optional("field"), Limit: x.optional("limit"),
-				Observed: x.optional("observed"), Message: x.text("message"),
-			})
-			o.fail(x.err)
-		}
-	}
+	r.Reasons = o.reasons("reasons")
 	if text := o.optional("max_quantity_now"); text != "" {
 		d := o.parseDecimal("max_quantity_now", text)
 		r.MaxQuantity = &d
@@ -273,4 +321,27 @@ func (o *object) ruling() Ruling {
 		r.Facts = f
 	}
 	return r
+}
+
+func (o *object) reasons(name string) []policy.Reason {
+	var rs []policy.Reason
+	o.each(name, func(x *object) {
+		rs = append(rs, policy.Reason{
+			Code: trade.Code(x.text("code")), Field: x.optional("field"), Limit: x.optional("limit"),
+			Observed: x.optional("observed"), Message: x.text("message"),
+		})
+	})
+	return rs
+}
+
+func (o *object) texts(name string) []string {
+	list, _ := o.member(name, wire.Array, false)
+	var all []string
+	for _, e := range list.Elems {
+		if e.Kind != wire.String {
+			o.fail(fmt.Errorf("%s holds what is no text", name))
+		}
+		all = append(all, e.Text)
+	}
+	return all
 }

@@ -42,12 +42,15 @@ func (e Decided) append(dst []byte) []byte {
 	dst = appendRuling(dst, e.Ruling)
 	if e.Clears != ClearsNothing {
 		dst = wire.AppendText(dst, "clears", e.Clears.String())
+	}
+	switch e.Clears {
+	case ClearsSend, ClearsPermission:
 		dst = appendPending(dst, e.Pending)
+	case ClearsApproval:
+		dst = appendHold(dst, e.Hold)
+	case ClearsNothing:
 	}
-	if e.Asked {
-		dst = append(wire.AppendName(dst, "asked"), "true"...)
-	}
-	return dst
+	return appendFlag(dst, "asked", e.Asked)
 }
 
 func (e Rejudged) append(dst []byte) []byte {
@@ -56,10 +59,13 @@ func (e Rejudged) append(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "client_order_id", string(e.ClientOrderID))
 	dst = appendTime(dst, "first_at", e.FirstAt)
 	dst = appendRuling(dst, e.Ruling)
-	if e.Ruling.Effect == policy.Allow {
-		dst = appendPending(dst, e.Pending)
+	if e.Ruling.Effect != policy.Allow {
+		return dst
 	}
-	return dst
+	if e.Clears != ClearsSend { // a record of the first version says nothing, and means a send
+		dst = wire.AppendText(dst, "clears", e.Clears.String())
+	}
+	return appendPending(dst, e.Pending)
 }
 
 func (e Concluded) append(dst []byte) []byte {
@@ -97,13 +103,6 @@ func (e CancelAsked) append(dst []byte) []byte {
 
 func (e CancelEnded) append(dst []byte) []byte {
 	return wire.AppendOptional(wire.AppendText(dst, "outcome", e.Outcome.String()), "message", e.Message)
-}
-
-func (e KillEngaged) append(dst []byte) []byte { return appendKill(dst, e.By, e.Reason) }
-func (e KillReset) append(dst []byte) []byte   { return appendKill(dst, e.By, e.Reason) }
-
-func appendKill(dst []byte, by, reason string) []byte {
-	return wire.AppendText(wire.AppendText(dst, "by", by), "reason", reason)
 }
 
 func appendOrigin(dst []byte, o Origin) []byte {

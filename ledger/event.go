@@ -36,9 +36,12 @@ const (
 	ClearsNothing    Clearance = iota
 	ClearsSend                 // we send it: the decision is the Submitting record too
 	ClearsPermission           // somebody else makes the call, once
+	ClearsApproval             // nothing yet: people must approve first
 )
 
-func (c Clearance) String() string { return [...]string{"nothing", "send", "permission"}[c] }
+func (c Clearance) String() string {
+	return [...]string{"nothing", "send", "permission", "approval"}[c]
+}
 
 // Input is what is kept of arguments that are no order.
 type Input struct {
@@ -64,6 +67,7 @@ type Decided struct {
 	Ruling        Ruling
 	Clears        Clearance
 	Pending       Pending
+	Hold          Hold // set with ClearsApproval only
 	Asked         bool // it came as a harness's permission request, which it answers once
 }
 
@@ -83,12 +87,14 @@ type Pending struct {
 	Instance string    // of the process that sends; after its end a missing outcome is unknown
 }
 
-// Rejudged is the second judgement of a permitted intent, when it arrives at a surface that executes.
+// Rejudged is a later judgement of an intent: of a permitted one when it arrives at a surface that executes, and of a
+// held one when a person approves it and again when it is executed. A denial ends the intent.
 type Rejudged struct {
 	Intent  trade.IntentID
 	Account trade.Account
 	Origin  Origin
 	Ruling  Ruling
+	Clears  Clearance // what an allowed one may do now; never nothing
 	Pending Pending
 
 	// What the first judgement has, so that the intent is known when it is found under the id that it arrived under.
@@ -174,12 +180,6 @@ type CancelEnded struct {
 	Message string
 }
 
-// KillEngaged and KillReset set the latched switch. A journal begins with a reset; without one the switch is engaged.
-type KillEngaged struct{ By, Reason string }
-
-// KillReset is a person's, or the making of the journal.
-type KillReset struct{ By, Reason string }
-
 // Kind implements Event.
 func (Decided) Kind() string     { return "decided" }
 func (Rejudged) Kind() string    { return "rejudged" }
@@ -189,8 +189,6 @@ func (Flagged) Kind() string     { return "flagged" }
 func (Asked) Kind() string       { return "asked" }
 func (CancelAsked) Kind() string { return "cancel_asked" }
 func (CancelEnded) Kind() string { return "cancel_ended" }
-func (KillEngaged) Kind() string { return "kill_engaged" }
-func (KillReset) Kind() string   { return "kill_reset" }
 
 // About implements Event.
 func (e Decided) About() trade.IntentID     { return e.Intent }
@@ -201,8 +199,6 @@ func (e Flagged) About() trade.IntentID     { return e.Intent }
 func (e Asked) About() trade.IntentID       { return e.Intent }
 func (e CancelAsked) About() trade.IntentID { return e.Intent }
 func (e CancelEnded) About() trade.IntentID { return e.Intent }
-func (KillEngaged) About() trade.IntentID   { return "" }
-func (KillReset) About() trade.IntentID     { return "" }
 
 // Key is a name and value by which a record is found again.
 type Key struct{ Name, Value string }

@@ -75,14 +75,14 @@ func mustSymbol(s string) trade.Symbol {
 }
 
 func TestEmptyStateHasTheKillSwitchEngaged(t *testing.T) {
-	if on, _, why := NewState().KillEngaged(); !on || why == "" {
-		t.Fatalf("engaged = %v, reason %q; want engaged, with a reason", on, why)
+	if stops := NewState().Stops(); len(stops) != 1 || stops[0].Scope != (Scope{}) || stops[0].Reason == "" {
+		t.Fatalf("stops = %v; want one of everything, with a reason", stops)
 	}
-	if on, _, _ := fold(KillReset{By: "p", Reason: "r"}).KillEngaged(); on {
-		t.Fatal("engaged after a reset")
+	if stops := fold(KillReset{By: "p", Reason: "r"}).Stops(); len(stops) != 0 {
+		t.Fatalf("stops after a reset: %v", stops)
 	}
-	if on, by, _ := fold(KillReset{By: "p", Reason: "r"}, KillEngaged{By: "agent", Reason: "x"}).KillEngaged(); !on || by != "agent" {
-		t.Fatalf("engaged = %v by %q; want engaged by agent", on, by)
+	if stops := fold(KillReset{By: "p", Reason: "r"}, KillEngaged{By: "agent", Reason: "x"}).Stops(); len(stops) != 1 || stops[0].By != "agent" {
+		t.Fatalf("stops = %v; want one by agent", stops)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestTransitions(t *testing.T) {
 		"rejected":  {allowed(1, o, ClearsSend), Concluded{Intent: intent(1), Outcome: trade.Rejected, Source: FromBroker}},
 	}
 	events := map[string]Event{
-		"rejudged allow": Rejudged{Intent: intent(1), Order: o, Ruling: Ruling{Effect: policy.Allow}, Pending: Pending{Deadline: t0}},
+		"rejudged allow": Rejudged{Intent: intent(1), Order: o, Clears: ClearsSend, Ruling: Ruling{Effect: policy.Allow}, Pending: Pending{Deadline: t0}},
 		"rejudged deny":  Rejudged{Intent: intent(1)},
 		"accepted":       accepted,
 		"reported":       Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport},
@@ -483,7 +483,7 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 			Order: o, ClientOrderID: "c-1", FirstAt: t0,
 		}
 		if ruling.Effect == policy.Allow {
-			r.Pending = Pending{NotAfter: t0, Deadline: t0, Instance: "i"}
+			r.Clears, r.Pending = ClearsSend, Pending{NotAfter: t0, Deadline: t0, Instance: "i"}
 		}
 		return r
 	case 5, 6:

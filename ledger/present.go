@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"sallyport/policy"
@@ -12,7 +13,7 @@ func (e Decided) Decision(at time.Time) Decision {
 	d := Decision{
 		Intent: e.Intent, ToolCallID: e.Origin.ToolCallID, ClientOrderID: e.ClientOrderID, Agent: e.Origin.Agent,
 		Surface: e.Origin.Surface, Tool: e.Origin.Tool, Order: e.Order, At: at, AgentReason: e.AgentReason,
-		Account: e.Account, Origin: e.Origin, Clears: e.Clears, Pending: e.Pending,
+		Account: e.Account, Origin: e.Origin, Clears: e.Clears, Pending: e.Pending, Hold: e.Hold,
 	}
 	d.rule(e.Ruling)
 	return d
@@ -28,19 +29,16 @@ func (e Rejudged) First() Decision {
 
 func (d *Decision) rule(r Ruling) {
 	d.Verdict, d.Reasons, d.PolicySHA256, d.MaxQuantityNow = r.Effect, r.Reasons, r.PolicySHA256, r.MaxQuantity
-	d.State = Blocked
-	if r.Effect == policy.Allow {
-		d.State = Allowed
-	}
+	d.State = [...]AuditState{policy.Deny: Blocked, policy.Hold: ApprovalPending, policy.Allow: Allowed}[r.Effect]
 }
 
 // Apply brings the decision to what it is after one more event of its intent. It says nothing of time: see Present.
 func (d *Decision) Apply(e Event) {
 	switch e := e.(type) {
 	case Rejudged:
-		if d.State == Allowed {
+		if d.State == Allowed || d.State == ApprovalGranted || d.State == ApprovalPending && e.Ruling.Effect != policy.Allow {
 			d.rule(e.Ruling)
-			d.Pending, d.Clears = e.Pending, ClearsSend
+			d.Pending, d.Clears = e.Pending, e.Clears
 		}
 	case Concluded:
 		d.conclude(e)
@@ -54,12 +52,29 @@ func (d *Decision) Apply(e Event) {
 		}
 	case Flagged:
 		d.Flags = append(d.Flags, e.Flag)
-	case Decided, Asked, CancelAsked, CancelEnded, KillEngaged, KillReset:
+	case Approved:
+		d.approve(e)
+	case ProposalEnded:
+		if d.State == ApprovalPending || d.State == ApprovalGranted {
+			d.State, d.EndedBy, d.Message = e.State, e.By, e.Reason
+		}
+	}
+}
+
+func (d *Decision) approve(e Approved) {
+	if d.State != ApprovalPending || slices.Contains(d.ApprovedBy, e.Person) {
+		return
+	}
+	d.ApprovedBy = append(slices.Clone(d.ApprovedBy), e.Person)
+	if !e.Lapses.IsZero() && len(d.ApprovedBy) >= d.Hold.Approvers {
+		d.State, d.Pending.NotAfter = ApprovalGranted, e.Lapses
 	}
 }
 
 func (d *Decision) conclude(e Concluded) {
-	denied := d.State == Blocked && e.Source != FromReport // only a harness can tell that it ran what was denied
+	idle := d.State == Blocked || d.State == ApprovalPending || d.State == ApprovalGranted || d.State == ApprovalDeclined ||
+		d.State == ApprovalWithdrawn || d.State == ApprovalExpired
+	denied := idle && e.Source != FromReport // only a harness can tell that it ran what was denied
 	if d.State == Succeeded || d.State == Failed || denied {
 		return
 	}
@@ -112,6 +127,9 @@ func (d Decision) OrderStatus() string {
 //
 //limit:ledger-outcome-deadline An allowed intent without an outcome is shown as unknown after its deadline (60 seconds unless configured) and after the end of the process that sends it.
 func (d Decision) Present(now time.Time, alive func(instance string) bool) Decision {
+	if d.State == ApprovalPending && !now.Before(d.Hold.Expires) || d.State == ApprovalGranted && !now.Before(d.ends()) {
+		d.State = ApprovalExpired
+	}
 	if d.State != Allowed || d.Clears == ClearsNothing {
 		return d
 	}
@@ -120,6 +138,14 @@ func (d Decision) Present(now time.Time, alive func(instance string) bool) Decis
 		d.State = OutcomeUnknown
 	}
 	return d
+}
+
+// ends is when an approved proposal ends by time.
+func (d Decision) ends() time.Time {
+	if lapses := d.Pending.NotAfter; lapses.Before(d.Hold.Expires) {
+		return lapses
+	}
+	return d.Hold.Expires
 }
 
 // Waiting reports whether an outcome may still come by itself.

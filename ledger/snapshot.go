@@ -25,6 +25,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		dst = wire.AppendText(wire.AppendText(dst, "by", s.kill.by), "reason", s.kill.reason)
 		dst = append(appendTime(dst, "at", s.kill.at), '}')
 	}
+	dst = s.appendControl(dst)
 	dst = append(wire.AppendName(dst, "accounts"), '[')
 	for i, name := range slices.Sorted(maps.Keys(s.accounts)) {
 		if i > 0 {
@@ -39,8 +40,40 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return dst
 }
 
+// appendControl appends what people have set. What is not set adds nothing, so that a state of the first version has the
+// bytes that it had.
+func (s *State) appendControl(dst []byte) []byte {
+	if len(s.stops) > 0 {
+		stops := make([]Stop, 0, len(s.stops))
+		for _, scope := range s.scopes() {
+			stops = append(stops, s.stops[scope].stop(scope))
+		}
+		dst = AppendStops(wire.AppendName(dst, "stops"), stops)
+	}
+	dst = appendList(dst, "people", s.People())
+	dst = appendList(dst, "grants", s.Grants())
+	return appendFlag(dst, "owned", s.owned)
+}
+
+func appendList[T interface{ append([]byte) []byte }](dst []byte, name string, all []T) []byte {
+	if len(all) == 0 {
+		return dst
+	}
+	dst = append(wire.AppendName(dst, name), '[')
+	for i, v := range all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(v.append(append(dst, '{')), '}')
+	}
+	return append(dst, ']')
+}
+
 func (a *account) appendJSON(dst []byte) []byte {
 	dst = strconv.AppendUint(wire.AppendName(dst, "cursor"), a.cursor, 10)
+	if a.refusals > 0 {
+		dst = strconv.AppendInt(wire.AppendName(dst, "refusals"), int64(a.refusals), 10)
+	}
 	dst = wire.AppendOptional(dst, "last", string(a.last))
 	dst = append(wire.AppendName(dst, "holdings"), '[')
 	symbols := slices.SortedFunc(maps.Keys(a.holdings), func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) })
@@ -77,14 +110,16 @@ func (o *Open) appendLine(dst []byte) []byte {
 	dst = appendOrigin(dst, o.Origin)
 	dst = wire.AppendOptional(dst, "client_order_id", string(o.ClientOrderID))
 	dst = wire.AppendOptional(dst, "policy_sha256", o.PolicySHA256)
-	if o.Unknown {
-		dst = append(wire.AppendName(dst, "unknown"), "true"...)
-	}
-	if o.Asked {
-		dst = append(wire.AppendName(dst, "asked"), "true"...)
-	}
+	dst = appendFlag(appendFlag(dst, "unknown", o.Unknown), "asked", o.Asked)
 	dst = appendPending(appendTime(dst, "at", o.At), o.Pending)
-	return append(appendDecimal(dst, "filled", o.Filled), '}')
+	dst = appendDecimal(dst, "filled", o.Filled)
+	if !o.Hold.Expires.IsZero() {
+		dst = appendHold(dst, o.Hold)
+		dst = AppendReasons(wire.AppendName(dst, "reasons"), o.Reasons)
+		dst = appendTexts(dst, "approvals", o.Approvals)
+		dst = appendTime(dst, "lapses_at", o.Lapses)
+	}
+	return append(dst, '}')
 }
 
 // ReadSnapshot reads what AppendSnapshot wrote.
@@ -104,6 +139,7 @@ func ReadSnapshot(raw []byte) (*State, error) {
 		s.kill = kill{known: true, off: x.flag("off"), by: x.text("by"), reason: x.text("reason"), at: x.time("at")}
 		top.fail(x.err)
 	}
+	top.fail(s.readControl(v))
 	accounts, _ := top.member("accounts", wire.Array, true)
 	for _, e := range accounts.Elems {
 		top.fail(s.readAccount(object{v: e}))
@@ -127,7 +163,7 @@ func (s *State) findOpen(line []byte) error {
 	intent, ok4 := trade.ParseIntentID(id)
 	digest, ok5 := trade.ParseDigest(hex)
 	o := &Open{Intent: intent, line: line}
-	for p := Permitted; p <= Working; p++ {
+	for p := Permitted; p <= Granted; p++ {
 		if p.String() == word {
 			o.Phase = p
 		}
@@ -139,7 +175,45 @@ func (s *State) findOpen(line []byte) error {
 	if o.Phase == Permitted {
 		s.waiting[digest] = append(s.waiting[digest], intent)
 	}
+	if o.Phase == OnHold || o.Phase == Granted { // few, and every decision asks whether their time is over
+		if err := o.read(); err != nil {
+			return err
+		}
+		o.line, s.held[intent] = nil, o
+	}
 	return nil
+}
+
+// readControl reads what people have set.
+func (s *State) readControl(v wire.Value) error {
+	top := object{v: v}
+	top.each("stops", func(x *object) {
+		scope := x.scope()
+		if scope.Kind == Everything {
+			x.fail(errors.New("a narrow stop of everything"))
+		}
+		s.stops[scope] = kill{known: true, by: x.text("by"), reason: x.text("reason"), at: x.time("since")}
+	})
+	top.each("people", func(x *object) {
+		p := x.person()
+		s.people[p.Name] = p
+	})
+	top.each("grants", func(x *object) {
+		g := x.grant()
+		s.grants[g.Agent] = g
+	})
+	s.owned = top.flag("owned")
+	return top.err
+}
+
+// each reads the objects of a list that may be absent.
+func (o *object) each(name string, read func(*object)) {
+	list, _ := o.member(name, wire.Array, false)
+	for _, e := range list.Elems {
+		x := object{v: e}
+		read(&x)
+		o.fail(x.err)
+	}
 }
 
 func cutField(b []byte, before, after string) (field string, rest []byte, ok bool) {
@@ -175,12 +249,19 @@ func (o *Open) read() error {
 	o.Origin, o.Unknown, o.Asked = x.origin(), x.flag("unknown"), x.flag("asked")
 	o.At, o.Pending, o.Filled = x.time("at"), x.pending(), x.decimal("filled")
 	o.ClientOrderID, o.PolicySHA256 = trade.ClientOrderID(x.optional("client_order_id")), x.optional("policy_sha256")
+	if _, n := x.v.Member("expires_at"); n > 0 {
+		o.Hold, o.Reasons, o.Lapses = x.hold(), x.reasons("reasons"), x.time("lapses_at")
+		o.Approvals = x.texts("approvals")
+	}
 	return x.err
 }
 
 func (s *State) readAccount(x object) error {
 	acc := s.account(trade.Account(x.text("account")))
 	acc.cursor, acc.last = x.number("cursor"), trade.IntentID(x.optional("last"))
+	if _, n := x.v.Member("refusals"); n > 0 {
+		acc.refusals = int(x.number("refusals"))
+	}
 	list, _ := x.member("holdings", wire.Array, true)
 	for _, e := range list.Elems {
 		y := object{v: e}

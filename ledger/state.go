@@ -13,11 +13,16 @@ import (
 // whose reservation lives, and what each account holds. The zero State is that of an empty journal, with the kill switch
 // engaged because nothing says that it is off.
 type State struct {
-	kill     kill
+	kill     kill           // of everything
+	stops    map[Scope]kill // of narrower scopes, engaged ones only
+	people   map[string]Person
+	grants   map[trade.Agent]Grant
+	owned    bool // by a daemon
 	accounts map[trade.Account]*account
 	open     map[trade.IntentID]*Open
 	// waiting finds unspent permissions by what they permit, oldest first. It is derived from open.
 	waiting map[trade.Digest][]trade.IntentID
+	held    map[trade.IntentID]*Open // proposals: held or approved. It is derived from open
 }
 
 type kill struct {
@@ -29,6 +34,7 @@ type kill struct {
 type account struct {
 	cursor   uint64         // the venue's last event that was taken in
 	last     trade.IntentID // the intent that it was about
+	refusals int            // orders that the broker rejected, in a row
 	holdings map[trade.Symbol]*holding
 }
 
@@ -45,10 +51,14 @@ const (
 	Permitted       // a hook allowed it; nobody is known to have spent that
 	Sending         // we send it, or somebody else made the call, and no outcome is known
 	Working         // the venue has accepted it and tells us of its fills
+	OnHold          // people must approve it first
+	Granted         // people have approved it; it is not executed yet
 )
 
 // String returns the word for people and for records.
-func (p Phase) String() string { return [...]string{"none", "permitted", "sending", "working"}[p] }
+func (p Phase) String() string {
+	return [...]string{"none", "permitted", "sending", "working", "held", "approved"}[p]
+}
 
 // Open is an intent whose reservation lives.
 type Open struct {
@@ -64,6 +74,10 @@ type Open struct {
 	At            time.Time
 	Pending       Pending
 	Filled        trade.Decimal
+	Hold          Hold            // of a proposal
+	Reasons       []policy.Reason // why it was held, as the people were shown
+	Approvals     []string        // who has approved
+	Lapses        time.Time       // when an approval is used up by time
 
 	line []byte // of the snapshot, while all but Intent and Phase is unread
 }
@@ -75,17 +89,9 @@ func (o *Open) Remaining() trade.Decimal { return o.Order.Quantity().Sub(o.Fille
 func NewState() *State {
 	return &State{
 		accounts: map[trade.Account]*account{}, open: map[trade.IntentID]*Open{},
-		waiting: map[trade.Digest][]trade.IntentID{},
+		waiting: map[trade.Digest][]trade.IntentID{}, held: map[trade.IntentID]*Open{}, stops: map[Scope]kill{},
+		people: map[string]Person{}, grants: map[trade.Agent]Grant{},
 	}
-}
-
-// KillEngaged reports whether the kill switch stops new orders, by whom and why. A journal that does not say so reads
-// as engaged.
-func (s *State) KillEngaged() (engaged bool, by, reason string) {
-	if !s.kill.known {
-		return true, "sallyport", "the journal does not say that the kill switch is off"
-	}
-	return !s.kill.off, s.kill.by, s.kill.reason
 }
 
 // Facts returns what a judgement of an order in that symbol may know. without leaves out one intent's own reservation.

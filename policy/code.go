@@ -36,6 +36,28 @@ const (
 	UnsettledExceedsLimit trade.Code = "UNSETTLED_EXCEEDS_LIMIT"
 )
 
+// The codes of people in control: who may approve, stop, reset and administer.
+const (
+	ProposalsExceedLimit trade.Code = "PROPOSALS_EXCEED_LIMIT"
+	ProposalUnknown      trade.Code = "PROPOSAL_UNKNOWN"
+	ProposalEnded        trade.Code = "PROPOSAL_ENDED"
+	ProposalExpired      trade.Code = "PROPOSAL_EXPIRED"
+	ProposalNotYours     trade.Code = "PROPOSAL_NOT_YOURS"
+	AlreadyApproved      trade.Code = "ALREADY_APPROVED"
+	DigestMismatch       trade.Code = "DIGEST_MISMATCH"
+	PersonUnknown        trade.Code = "PERSON_UNKNOWN"
+	NotAnApprover        trade.Code = "NOT_AN_APPROVER"
+	NotTheOwner          trade.Code = "NOT_THE_OWNER"
+	NameTaken            trade.Code = "NAME_TAKEN"
+	NameMalformed        trade.Code = "NAME_MALFORMED"
+	TokenUnknown         trade.Code = "TOKEN_UNKNOWN"
+	OrderNotYours        trade.Code = "ORDER_NOT_YOURS"
+	OrderNotOpen         trade.Code = "ORDER_NOT_OPEN"
+	ReasonMissing        trade.Code = "REASON_MISSING"
+	ScopeUnknown         trade.Code = "SCOPE_UNKNOWN"
+	ReductionNotVerified trade.Code = "REDUCTION_NOT_VERIFIED"
+)
+
 // Codes returns the published table of policy codes: those of the rules in the order of the rules, then the others.
 func Codes() []trade.CodeRow {
 	var rows []trade.CodeRow
@@ -69,5 +91,29 @@ func SystemCodes() []trade.CodeRow {
 		{Code: AccountUnknown, Meaning: "The order is for an account that this gate's broker does not have.", Repair: "Use a tool whose orders are for this account."},
 		{Code: GuardsUnreadable, Meaning: "The list of guarded tools, in sallyport.json, cannot be read; no call passes.", Repair: "The operator repairs sallyport.json; sallyport doctor says where."},
 		{Code: UnsettledExceedsLimit, Meaning: "Too many intents are open: permitted, in flight, unknown or working.", Repair: "The operator settles unknown outcomes (sallyport audit resolve) or cancels working orders; sells still pass."},
+	}
+}
+
+// ControlCodes returns the published table of the codes that concern people in control.
+func ControlCodes() []trade.CodeRow {
+	return []trade.CodeRow{
+		{Code: ProposalsExceedLimit, Meaning: "This agent has as many open proposals as it may have.", Repair: "Wait for people to decide, or withdraw one."},
+		{Code: ProposalUnknown, Meaning: "There is no such proposal, or it is not this agent's to see.", Repair: "Use the proposal_id that the decision named."},
+		{Code: ProposalEnded, Meaning: "The proposal is decided, withdrawn, refused or executed already.", Repair: "Look it up; propose again for another order."},
+		{Code: ProposalExpired, Meaning: "The proposal's time was over before this arrived.", Repair: "Propose the order again."},
+		{Code: ProposalNotYours, Meaning: "The proposal is another agent's.", Repair: "Withdraw your own only."},
+		{Code: AlreadyApproved, Meaning: "This person has approved this proposal already; where two are needed, another must.", Repair: "Nothing is left to do for this person."},
+		{Code: DigestMismatch, Meaning: "The digest is not that of this proposal's order, so other terms were meant than those that wait.", Repair: "Look at the proposal again, and approve exactly what it shows."},
+		{Code: PersonUnknown, Meaning: "The credential is nobody's.", Repair: "Use the credential that was shown when the person was added; the owner can make a new one with `sallyport people rotate`."},
+		{Code: NotAnApprover, Meaning: "This person is not, or no longer, a listed approver.", Repair: "The owner adds approvers with `sallyport people add NAME --approver`."},
+		{Code: NotTheOwner, Meaning: "Only the owner may do that.", Repair: "Use the owner's credential."},
+		{Code: NameTaken, Meaning: "A person or an agent has that name, or the owner is made already.", Repair: "Choose another name, or rotate or remove the one that has it."},
+		{Code: NameMalformed, Meaning: "The name is not 1 to 64 of A-Z a-z 0-9 . _ -", Repair: "Use those characters only."},
+		{Code: TokenUnknown, Meaning: "The token is no agent's, or none was sent.", Repair: "The operator makes one with `sallyport agents add NAME --tier N`."},
+		{Code: OrderNotYours, Meaning: "The order is another agent's.", Repair: "Cancel your own only."},
+		{Code: OrderNotOpen, Meaning: "There is no such order that is open at the broker.", Repair: "Look it up; it may have ended."},
+		{Code: ReasonMissing, Meaning: "A reason of 1 to 500 characters is needed.", Repair: "Say why."},
+		{Code: ScopeUnknown, Meaning: "Not a scope.", Repair: "Use everything, account:NAME, agent:NAME or symbol:NAME."},
+		{Code: ReductionNotVerified, Meaning: "The order does not only reduce the position that the broker itself shows.", Repair: "Sell at most what is held and not pending."},
 	}
 }

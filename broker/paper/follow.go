@@ -147,3 +147,28 @@ func (b *Broker) Holdings(ctx context.Context) (h gate.Holdings, err error) {
 	}
 	return h, wrap(rows.Err())
 }
+
+// Working returns the orders that are open, oldest first.
+func (b *Broker) Working(ctx context.Context) (all []gate.VenueOrder, err error) {
+	rows, err := b.db.QueryContext(ctx, `SELECT id, client_order_id, symbol, side, quantity, limit_price FROM paper_ledger
+		INDEXED BY paper_working WHERE status = 'working' ORDER BY id`)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var number int64
+		var id, symbol, side, quantity, limit string
+		if err := rows.Scan(&number, &id, &symbol, &side, &quantity, &limit); err != nil {
+			return nil, wrap(err)
+		}
+		o, err := readOrder(number, symbol, side, quantity, limit)
+		if err != nil {
+			return nil, wrap(err)
+		}
+		all = append(all, gate.VenueOrder{
+			ID: trade.BrokerOrderID(id), OrderID: fmt.Sprintf("paper-%d", number), Symbol: o.symbol, Side: o.side, Remaining: o.quantity,
+		})
+	}
+	return all, wrap(rows.Err())
+}

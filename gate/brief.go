@@ -1,0 +1,186 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Brief is everything that a person is shown before he decides about a proposal.
+type Brief struct {
+	Decision ledger.Decision
+	Account  trade.Account
+	Session  trade.Session
+	Effect   string // open, increase, reduce or close, as computed here
+	Position trade.Decimal
+	After    trade.Decimal  // once the order is filled
+	Working  trade.Decimal  // buys that are pending beside it
+	Selling  trade.Decimal  // sells that are pending beside it
+	Cash     *trade.Decimal // as the broker says; nil if it cannot be asked
+	Quote    *trade.Quote   // nil if the market shows nothing
+	Similar  int            // open intents of the same agent for the same order, this one left out
+	Unknown  int            // orders of the account whose outcome is not known
+	Now      time.Time
+}
+
+// Brief gathers what a person must know of an open proposal. The error is a *Refusal where there is none.
+func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
+	b := Brief{Now: g.now()}
+	var refused *Refusal
+	err := g.journal.Read(ctx, func() error {
+		var open *ledger.Open
+		if open, refused = g.proposal(id); refused != nil {
+			return nil
+		}
+		b.Decision = proposed(open).Present(g.cfg.Now(), g.lease.alive)
+		b.Account, b.Session = open.Order.Account(), open.Origin.Session
+		f := g.follow.state.Facts(b.Account, open.Order.Symbol(), id)
+		b.Position, b.Working, b.Selling = f.Position, f.PendingBuys, f.PendingSells
+		b.Effect, b.After = effectOf(open.Order, f)
+		for _, o := range g.follow.state.Opens() {
+			if o.Unknown && o.Order.Account() == b.Account {
+				b.Unknown++
+			}
+			if o.Intent != id && o.Origin.Agent == open.Origin.Agent && o.Order.Digest() == open.Order.Digest() {
+				b.Similar++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return b, err
+	}
+	if refused != nil {
+		return b, refused
+	}
+	if d, _, err := g.History(ctx, id); err == nil { // which has the agent's own words
+		b.Decision = d
+	}
+	if q, found, err := g.Quote(ctx, b.Decision.Order.Symbol()); err == nil && found {
+		b.Quote = &q
+	}
+	if g.cfg.Broker != nil {
+		ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+		defer cancel()
+		if h, err := g.cfg.Broker.Holdings(ask); err == nil {
+			b.Cash = &h.Cash
+		}
+	}
+	return b, nil
+}
+
+// effectOf computes what an order does to a position.
+func effectOf(o trade.Order, f policy.Facts) (word string, after trade.Decimal) {
+	if o.Side() == trade.Buy {
+		after = f.Position.Add(o.Quantity())
+		if f.Position.Sign() > 0 {
+			return "increase", after
+		}
+		return "open", after
+	}
+	after = f.Position.Sub(o.Quantity())
+	switch after.Sign() {
+	case 0:
+		return "close", after
+	case 1:
+		return "reduce", after
+	}
+	return "SHORT", after
+}
+
+// maxShownRules and maxShownReason bound the text of a brief.
+const (
+	maxShownRules  = 5
+	maxShownReason = 300
+)
+
+// Text is the message to a person: plain, deterministic, in a fixed order, with what others wrote escaped and last.
+func (b Brief) Text() string {
+	var w strings.Builder
+	d, o := b.Decision, b.Decision.Order
+	left := d.Hold.Expires.Sub(b.Now).Truncate(time.Second)
+	fmt.Fprintf(&w, "Sallyport - %s, account %s\n", strings.ToUpper(venueKind(b.Account)), b.Account)
+	fmt.Fprintf(&w, "Agent %s%s\n", d.Agent, sessionOf(b.Session))
+	fmt.Fprintf(&w, "Proposal %s\n", d.Intent)
+	fmt.Fprintf(&w, "Expires %s UTC, in %s\n\n", d.Hold.Expires.UTC().Format("15:04:05"), max(left, 0))
+	fmt.Fprintf(&w, "%s TO %s %s %s (shares) %s %s %s\n", strings.ToUpper(o.Side().String()), strings.ToUpper(b.Effect), o.Quantity(),
+		o.Symbol(), strings.ToUpper(o.Type().String()), o.LimitPrice().Money(), strings.ToUpper(o.TimeInForce().String()))
+	fmt.Fprintf(&w, "Worst-case value %s USD (quantity x limit price)\n", o.Notional().Money())
+	if b.Cash != nil {
+		fmt.Fprintf(&w, "Cash %s USD%s\n", b.Cash.Money(), cashAfter(o, *b.Cash))
+	} else {
+		w.WriteString("Cash unknown: the broker cannot be asked\n")
+	}
+	fmt.Fprintf(&w, "Position %s %s -> %s (pending buys %s, sells %s)\n", o.Symbol(), b.Position, b.After, b.Working, b.Selling)
+	w.WriteString(b.market())
+	w.WriteString("Exits: NO STOP\n\nWhy held:\n")
+	for i, r := range d.Reasons {
+		if i == maxShownRules {
+			fmt.Fprintf(&w, "  +%d more\n", len(d.Reasons)-i)
+			break
+		}
+		fmt.Fprintf(&w, "  %s: %s\n", r.Code, trade.Printable(r.Message, 200))
+	}
+	if d.Hold.Approvers > 1 {
+		fmt.Fprintf(&w, "Needs %d persons; approved by %d\n", d.Hold.Approvers, len(d.ApprovedBy))
+	}
+	if b.Similar > 0 {
+		fmt.Fprintf(&w, "%d open order(s) of this agent are the same\n", b.Similar)
+	}
+	if b.Unknown > 0 {
+		fmt.Fprintf(&w, "%d order(s) of the account have an UNKNOWN outcome\n", b.Unknown)
+	}
+	if d.Hold.Permits {
+		w.WriteString("After approval the agent's own tool makes the call, not Sallyport\n")
+	}
+	fmt.Fprintf(&w, "\nOrder digest %s, policy %s\n", o.Digest().String()[:8], short(d.PolicySHA256))
+	if d.AgentReason != "" {
+		fmt.Fprintf(&w, "\nThe agent says (untrusted): %q\n", trade.Printable(d.AgentReason, maxShownReason))
+	}
+	return w.String()
+}
+
+func venueKind(a trade.Account) string {
+	if a == "paper" {
+		return "paper"
+	}
+	return "live"
+}
+
+func sessionOf(s trade.Session) string {
+	if s == "" {
+		return ""
+	}
+	return ", session " + trade.Printable(string(s), 64)
+}
+
+func cashAfter(o trade.Order, cash trade.Decimal) string {
+	after := cash.Sub(o.Notional())
+	if o.Side() == trade.Sell {
+		after = cash.Add(o.Notional())
+	}
+	return " -> " + after.Money()
+}
+
+func short(hash string) string {
+	if hash == "" {
+		return "none"
+	}
+	return hash[:min(8, len(hash))]
+}
+
+// market compares the order with the last quote and its age.
+func (b Brief) market() string {
+	if b.Quote == nil {
+		return "Market: NO QUOTE\n"
+	}
+	q := b.Quote
+	age := b.Now.Sub(q.At).Truncate(time.Second)
+	return fmt.Sprintf("Market bid %s, ask %s, last %s; %s old\nLimit against last: %s USD\n",
+		q.Bid.Money(), q.Ask.Money(), q.Last.Money(), age, b.Decision.Order.LimitPrice().Sub(q.Last).Money())
+}

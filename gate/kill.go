@@ -1,0 +1,284 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// maxReasonText bounds the reason of a stop, a reset or an answer to a proposal.
+//
+//limit:gate-reason-text A reason that a person or an agent gives for a stop, a reset or a decision has 1 to 500 characters; what is longer is cut.
+const maxReasonText = 500
+
+// StopRequest engages the kill switch. Exactly one of Person, Agent and Local says who asks.
+type StopRequest struct {
+	Scope  ledger.Scope
+	Reason string
+	Person Person      // a person with a credential
+	Agent  trade.Agent // an agent, of that tier
+	Tier   trade.Tier
+	Local  string // somebody at this machine whose name is not known, such as the command line
+	Keep   bool   // leave working orders as they are
+}
+
+// StopReport says what a stop has done. It never says that an account is flat: only the broker can.
+type StopReport struct {
+	Stop     ledger.Stop
+	Repeated bool   // the switch was engaged already
+	Recorded bool   // in the journal; otherwise the stop file alone holds it
+	StopFile string // where it is, if it was needed
+	Orders   []StopOrder
+}
+
+// StopOrder is an order that was on its way, working, or permitted when the stop came.
+type StopOrder struct {
+	Intent  trade.IntentID
+	Order   trade.Order
+	Agent   trade.Agent
+	State   StopState
+	Message string
+}
+
+// StopState says what became of an order at a stop.
+type StopState string
+
+// The states.
+const (
+	StopGone       StopState = "gone"        // no further fill can come
+	StopStillThere StopState = "still_there" // the broker did not cancel it
+	StopUnknown    StopState = "unknown"     // nobody can tell now
+	StopPending    StopState = "pending"     // it is cancelled first when the daemon next starts
+	StopKept       StopState = "kept"        // it was to be left as it is
+)
+
+func (r StopRequest) by() string {
+	switch {
+	case r.Person.name != "":
+		return "person:" + r.Person.name
+	case r.Agent != "":
+		return "agent:" + string(r.Agent)
+	}
+	return "local:" + trade.Printable(r.Local, 64)
+}
+
+// Kill engages the kill switch of a scope, waits until nothing that was cleared before can still leave, and cancels what
+// works at the broker. Once it has returned, no order that opens risk in that scope reaches the broker. It works when the
+// journal cannot be written: then by a stop file, and the report says so. The error says that not even that was possible.
+//
+//limit:gate-kill-tier An agent of tier 1 or above may engage the kill switch; one of tier 0 may not.
+func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
+	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not call the stop off
+	r.Reason = cut(r.Reason)
+	rep := StopReport{Stop: ledger.Stop{Scope: r.Scope, By: r.by(), Reason: r.Reason, Since: g.now()}}
+	if r.Agent != "" && r.Tier < trade.TierPropose {
+		return rep, g.tierRefusal(ctx, r.Agent, r.Tier, trade.TierPropose, "kill_switch_engage")
+	}
+	if r.Reason == "" {
+		rep.Stop.Reason = "no reason was given" // a stop is never refused for its words
+	}
+	err := g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
+		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason})
+		return nil
+	})
+	if rep.Recorded = err == nil; !rep.Recorded {
+		var fileErr error
+		if rep.StopFile, fileErr = WriteStopFile(g.cfg.Home, rep.Stop); fileErr != nil {
+			why := rep.Stop.Reason
+			g.tripped.CompareAndSwap(nil, &why) // this process at least stops
+			return rep, fmt.Errorf("the kill switch could not be engaged for other processes: %w", errors.Join(err, fileErr))
+		}
+		g.pause(g.cfg.SendWithin) // what was decided before the file was there can leave until then
+		return rep, nil
+	}
+	g.awaitSends(ctx, r.Scope, rep.Stop.Since)
+	rep.Orders = g.stopOrders(ctx, r.Scope, r.Keep)
+	return rep, nil
+}
+
+func cut(reason string) string { return trade.Printable(reason, maxReasonText) }
+
+func (g *Gate) now() time.Time { return g.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// pause lets time pass on the gate's clock.
+func (g *Gate) pause(d time.Duration) {
+	end := g.cfg.Now().Add(d)
+	for step := time.Millisecond; g.cfg.Now().Before(end); step = min(2*step, 50*time.Millisecond) {
+		time.Sleep(step)
+	}
+}
+
+// awaitSends waits until every order of the scope that was cleared before the stop has an outcome or can have none any
+// more: its permit is too old and the broker's time to answer is over.
+//
+//limit:gate-kill-waits A stop returns only when every order that was cleared before it has an outcome, or its permit and the broker's deadline are over.
+func (g *Gate) awaitSends(ctx context.Context, scope ledger.Scope, since time.Time) {
+	for step := time.Millisecond; ; step = min(2*step, 50*time.Millisecond) {
+		flying := false
+		err := g.journal.Read(ctx, func() error {
+			for _, o := range g.follow.state.Opens() {
+				sending := o.Phase == ledger.Sending && !o.Unknown && !o.Pending.NotAfter.IsZero() && !o.At.After(since)
+				if sending && covers(scope, o) && !g.cfg.Now().After(o.Pending.NotAfter.Add(g.cfg.BrokerWait)) && g.lease.alive(o.Pending.Instance) {
+					flying = true
+				}
+			}
+			return nil
+		})
+		if err != nil || !flying {
+			return
+		}
+		time.Sleep(step)
+	}
+}
+
+func covers(scope ledger.Scope, o *ledger.Open) bool {
+	return scope.Covers(o.Order.Account(), o.Origin.Agent, o.Order.Symbol())
+}
+
+// stopOrders cancels what works in the scope and says what became of everything that is open there.
+func (g *Gate) stopOrders(ctx context.Context, scope ledger.Scope, keep bool) []StopOrder {
+	var open []StopOrder
+	phases := map[trade.IntentID]ledger.Phase{}
+	_ = g.journal.Read(ctx, func() error { // without it nothing is known, and nothing is said
+		for _, o := range g.follow.state.Opens() {
+			if covers(scope, o) && o.Phase != ledger.OnHold && o.Phase != ledger.Granted {
+				open = append(open, StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown})
+				phases[o.Intent] = o.Phase
+			}
+		}
+		return nil
+	})
+	for i := range open {
+		g.stopOrder(ctx, &open[i], phases[open[i].Intent], keep)
+	}
+	return open
+}
+
+func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, keep bool) {
+	switch {
+	case phase == ledger.Permitted:
+		o.Message = "a hook has permitted it, and the harness may have made the call"
+	case o.Order.Account() != g.cfg.Account && g.cfg.Broker != nil:
+		o.Message = "it is at a venue that this gate does not reach"
+	case g.cfg.Broker == nil:
+		o.State, o.Message = StopPending, "this process reaches no broker; it is cancelled when one that does next starts"
+	case keep:
+		o.State = StopKept
+	default:
+		res, err := g.Cancel(ctx, Origin{Agent: bySallyport, Surface: "gate", Tool: "kill"}, o.Intent)
+		switch {
+		case errors.Is(err, ErrNoOpenOrder) || err == nil && res.Outcome == trade.Accepted:
+			o.State = StopGone
+		case err == nil && res.Outcome == trade.Rejected:
+			o.State, o.Message = StopStillThere, trade.Printable(res.Message, 200)
+		case err != nil:
+			o.Message = trade.Printable(err.Error(), 200)
+		default:
+			o.Message = trade.Printable(res.Message, 200)
+		}
+	}
+}
+
+// cancelStopped cancels what still works under a stop, as a stop without a broker has promised.
+func (g *Gate) cancelStopped(ctx context.Context) error {
+	stops, err := g.Stops(ctx)
+	for _, s := range stops {
+		if !s.Since.IsZero() { // a journal that does not say that all may go on has had no stop
+			g.stopOrders(ctx, s.Scope, false)
+		}
+	}
+	return err
+}
+
+// Stops returns the kill switches that are engaged, those included that only a stop file or this process knows.
+func (g *Gate) Stops(ctx context.Context) ([]ledger.Stop, error) {
+	var stops []ledger.Stop
+	err := g.journal.Read(ctx, func() error {
+		stops = g.follow.state.Stops()
+		return nil
+	})
+	if err != nil {
+		stops = append(stops, ledger.Stop{By: bySallyport, Reason: "the journal cannot be read: " + trade.Printable(err.Error(), 200)})
+	}
+	for _, s := range g.stoppedOutside(g.now()) {
+		if !engaged(stops, s.Scope) {
+			stops = append(stops, s)
+		}
+	}
+	return stops, err
+}
+
+func engaged(stops []ledger.Stop, scope ledger.Scope) bool {
+	for _, s := range stops {
+		if s.Scope == scope {
+			return true
+		}
+	}
+	return false
+}
+
+// Reset lets go on what a stop of exactly that scope has stopped. Only a person may, with a reason.
+//
+//limit:gate-reset-person Only a listed person resets the kill switch, with a reason; every other attempt is recorded and changes nothing.
+func (g *Gate) Reset(ctx context.Context, by Person, scope ledger.Scope, reason string) error {
+	reason = cut(reason)
+	latched := false
+	err := g.update(ctx, func(tx *journal.Tx) error { // records a stop file first, so that it is never lost
+		at, _ := g.moment(tx)
+		if r := g.personRefusal(by, reason); r != nil {
+			g.refuse(tx, at, attempt{action: "reset", by: by.who(), channel: by.channel}, r)
+			return nil
+		}
+		latched = true
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !latched:
+		return g.personRefusal(by, reason)
+	}
+	if stop, there := readStopFile(g.cfg.Home); there && stop.Scope == scope {
+		if err := g.clearStopFile(); err != nil {
+			return err
+		}
+	}
+	var refused *Refusal
+	err = g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		if refused = g.listed(by); refused == nil && !g.follow.state.Engaged(scope) {
+			refused = refusal(policy.ScopeUnknown, "the kill switch of %s is not engaged", scope)
+		}
+		if refused != nil {
+			g.refuse(tx, at, attempt{action: "reset", by: by.who(), channel: by.channel}, refused)
+			return nil
+		}
+		if scope.Kind == ledger.Everything {
+			g.tripped.Store(nil)
+		}
+		g.recordIn(tx, streamKill, at, ledger.KillReset{Scope: scope, By: "person:" + by.name, Reason: reason})
+		return nil
+	})
+	if err == nil && refused != nil {
+		return refused
+	}
+	return err
+}
+
+func (g *Gate) personRefusal(by Person, reason string) *Refusal {
+	if by.name == "" {
+		return refusal(policy.PersonUnknown, "only a person can do that, with a credential")
+	}
+	if reason == "" {
+		return refusal(policy.ReasonMissing, "a reset needs a reason")
+	}
+	return nil
+}

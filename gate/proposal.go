@@ -1,0 +1,497 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Approval says how proposals wait for people.
+type Approval struct {
+	Expires   time.Duration  // of a proposal; default 30 minutes, at most 24 hours
+	Within    time.Duration  // from the last approval to the send; default 15 seconds
+	MaxOpen   int            // open proposals of one agent; default 5
+	HoldAbove *trade.Decimal // an order of more notional waits for a person, wherever it comes from; nil holds none
+	TwoAbove  *trade.Decimal // a proposal of more notional needs two persons; nil never
+}
+
+// Defaults of approval.
+const (
+	//limit:gate-proposal-expires A proposal expires after 30 minutes, unless configured, and never later than 24 hours.
+	defaultExpires = 30 * time.Minute
+	maxExpires     = 24 * time.Hour
+	//limit:gate-execute-within An approved proposal is executed within 15 seconds, unless configured, or its approval lapses.
+	defaultWithin = 15 * time.Second
+	//limit:gate-open-proposals An agent has at most 5 open proposals, unless configured: PROPOSALS_EXCEED_LIMIT.
+	defaultMaxOpen = 5
+)
+
+func (a *Approval) complete() error {
+	setDefault(&a.Expires, defaultExpires)
+	setDefault(&a.Within, defaultWithin)
+	setDefault(&a.MaxOpen, defaultMaxOpen)
+	switch {
+	case a.Expires < 0 || a.Within < 0 || a.MaxOpen < 0:
+		return errors.New("gate: a setting of approval is negative")
+	case a.Expires > maxExpires:
+		return fmt.Errorf("gate: proposals expire after at most %s", maxExpires)
+	}
+	return nil
+}
+
+// Propose judges the order by the whole policy at once. What the policy denies never reaches a person; everything else
+// waits for one.
+func (g *Gate) Propose(ctx context.Context, c Call) ledger.Decision {
+	j := &judgement{g: g, call: c, policy: g.policy.view(), executing: true, proposing: true}
+	if err := g.update(ctx, j.decide); err != nil {
+		return g.unavailable(c, err)
+	}
+	return j.decision
+}
+
+// holding adds to a judgement that allows why a person must decide about it all the same.
+func (j *judgement) holding(r *ledger.Ruling) {
+	if r.Effect != policy.Allow {
+		return
+	}
+	terms := j.g.cfg.Approval
+	notional := j.call.Order.Notional()
+	if terms.HoldAbove != nil && notional.Cmp(*terms.HoldAbove) > 0 {
+		r.Effect = policy.Hold
+		r.Reasons = append(r.Reasons, policy.Reason{
+			Code: policy.ApprovalRequired, Field: "notional", Limit: terms.HoldAbove.Money(), Observed: notional.Money(),
+			Message: fmt.Sprintf("a person must approve an order of more than %s; this one is worth %s", terms.HoldAbove.Money(), notional.Money()),
+		})
+	}
+	if j.proposing {
+		r.Effect = policy.Hold
+		r.Reasons = append(r.Reasons, policy.Reason{Code: policy.ApprovalRequired, Message: "a proposal waits for a person"})
+	}
+}
+
+// heldHere makes a proposal of a judgement that holds: the same one if it is open already, none if there are too many.
+// It reports whether the call is answered.
+func (j *judgement) heldHere(at time.Time, r *ledger.Ruling) (open *ledger.Open, hold ledger.Hold) {
+	st := j.g.follow.state
+	if open = st.Alike(j.call.Origin, j.call.Order, !j.executing); open != nil && open.ClientOrderID == j.call.Tags.ClientOrderID {
+		return open, hold
+	}
+	count := 0
+	for _, o := range st.Proposals() {
+		if o.Origin.Agent == j.call.Origin.Agent {
+			count++
+		}
+	}
+	terms := j.g.cfg.Approval
+	if count >= terms.MaxOpen {
+		r.Effect = policy.Deny
+		r.Reasons = append(r.Reasons, policy.Reason{
+			Code: policy.ProposalsExceedLimit, Limit: fmt.Sprint(terms.MaxOpen), Observed: fmt.Sprint(count + 1),
+			Message: fmt.Sprintf("this agent has %d open proposals, and may have %d", count, terms.MaxOpen),
+		})
+		return nil, hold
+	}
+	hold = ledger.Hold{Expires: at.Add(terms.Expires), Within: terms.Within, Approvers: 1, Permits: !j.executing}
+	if terms.TwoAbove != nil && j.call.Order.Notional().Cmp(*terms.TwoAbove) > 0 {
+		hold.Approvers = 2
+	}
+	return nil, hold
+}
+
+// expire ends the proposals whose time is over. Every decision does so first, so that what they reserved is free again.
+func (g *Gate) expire(tx *journal.Tx, at time.Time) {
+	for _, o := range g.follow.state.Due(at) {
+		why := "nobody decided in time"
+		if o.Phase == ledger.Granted {
+			why = "it was approved and not used in time"
+		}
+		g.record(tx, at, o.Order.Account(), ledger.ProposalEnded{
+			Intent: o.Intent, State: ledger.ApprovalExpired, By: bySallyport, Reason: why,
+		})
+	}
+}
+
+// Press is a person's answer to one proposal, for exactly these terms.
+type Press struct {
+	By       Person
+	Proposal trade.IntentID
+	Digest   trade.Digest
+	Reason   string // of a no
+}
+
+// pressing is one press on its way. It is filled in under the journal's lock.
+type pressing struct {
+	g       *Gate
+	p       Press
+	action  string
+	policy  PolicyView
+	refused *Refusal
+	granted bool // the last approval that was needed; somebody must execute it
+}
+
+// Approve counts one person's approval, after everything was judged again. The last one that is needed executes the order
+// at once. The error is a *Refusal where the press did not count; the decision is then the proposal as it stands.
+func (g *Gate) Approve(ctx context.Context, p Press) (ledger.Decision, error) {
+	pr := &pressing{g: g, p: p, action: "approve", policy: g.policy.view()}
+	return g.press(ctx, pr, pr.approve)
+}
+
+// Decline ends a proposal by a person's no.
+func (g *Gate) Decline(ctx context.Context, p Press) (ledger.Decision, error) {
+	pr := &pressing{g: g, p: p, action: "decline"}
+	return g.press(ctx, pr, pr.decline)
+}
+
+func (g *Gate) press(ctx context.Context, pr *pressing, act func(tx *journal.Tx, at time.Time, open *ledger.Open)) (ledger.Decision, error) {
+	err := g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		open, r := pr.check(at)
+		g.expire(tx, at)
+		if pr.refused = r; r == nil {
+			act(tx, at, open)
+		}
+		if pr.refused != nil {
+			g.refuse(tx, at, attempt{intent: pr.p.Proposal, action: pr.action, by: pr.p.By.who(), channel: pr.p.By.channel}, pr.refused)
+		}
+		return nil
+	})
+	if err != nil {
+		return ledger.Decision{}, fmt.Errorf("nothing was decided: %w", err)
+	}
+	if pr.granted {
+		g.cfg.step("approved")
+		return g.carryOut(ctx, pr.p.Proposal)
+	}
+	d, _, err := g.History(ctx, pr.p.Proposal)
+	if pr.refused != nil {
+		return d, pr.refused
+	}
+	return d, err
+}
+
+// check finds the proposal and makes sure that this person may answer it now, for these terms.
+//
+//limit:gate-approver-listed An approval or a no counts only from a person who is a listed approver at that moment.
+//limit:gate-digest-bound An approval or a no counts only for exactly the digest of the proposal that it names.
+func (pr *pressing) check(at time.Time) (*ledger.Open, *Refusal) {
+	person, r := pr.g.personNow(pr.p.By)
+	if r != nil {
+		return nil, r
+	}
+	if !person.Approver {
+		return nil, refusal(policy.NotAnApprover, "%s is not an approver", person.Name)
+	}
+	if !pr.g.cfg.Daemon {
+		return nil, refusal(policy.DaemonRequired, "only the daemon executes proposals; start it with sallyport serve")
+	}
+	open, r := pr.g.proposal(pr.p.Proposal)
+	switch {
+	case r != nil:
+		return nil, r
+	case open.Order.Digest() != pr.p.Digest:
+		return nil, refusal(policy.DigestMismatch, "the digest is not that of this proposal")
+	case !at.Before(open.Ends()):
+		return nil, refusal(policy.ProposalExpired, "the proposal's time was over at %s", open.Ends().Format(ledger.TimeFormat))
+	}
+	return open, nil
+}
+
+// proposal finds an open proposal.
+func (g *Gate) proposal(id trade.IntentID) (*ledger.Open, *Refusal) {
+	for _, o := range g.follow.state.Proposals() {
+		if o.Intent == id {
+			return o, nil
+		}
+	}
+	return nil, refusal(policy.ProposalEnded, "there is no open proposal %s", trade.Printable(string(id), 64))
+}
+
+// approve counts the approval if the order may still be executed.
+//
+//limit:gate-approve-once A person approves a proposal once; a second press changes nothing, and where two are needed the other must be somebody else.
+//limit:gate-approve-killed No approval counts while a kill switch covers the order.
+func (pr *pressing) approve(tx *journal.Tx, at time.Time, open *ledger.Open) {
+	g := pr.g
+	switch {
+	case open.Phase == ledger.Granted, slices.Contains(open.Approvals, pr.p.By.name):
+		pr.refused = refusal(policy.AlreadyApproved, "it is approved already")
+		return
+	case len(g.follow.state.Stopping(open.Order.Account(), open.Origin.Agent, open.Order.Symbol())) > 0:
+		pr.refused = refusal(policy.KillSwitchActive, "the kill switch is engaged; nothing is approved until a person resets it")
+		return
+	}
+	if r := g.secondJudgement(open, pr.policy, 0); r.Effect != policy.Allow {
+		g.record(tx, at, open.Order.Account(), g.judgedAgain(open, r, ledger.ClearsNothing, ledger.Pending{}))
+		pr.refused = refusal(r.Reasons[0].Code, "the order may not be executed any more, so the proposal has ended: %s", r.Reasons[0].Message)
+		return
+	}
+	e := ledger.Approved{Intent: open.Intent, Digest: pr.p.Digest, Person: pr.p.By.name, Channel: pr.p.By.channel}
+	if len(open.Approvals)+1 >= open.Hold.Approvers {
+		e.Lapses = open.Hold.Expires
+		if lapses := at.Add(open.Hold.Within); !open.Hold.Permits && lapses.Before(e.Lapses) {
+			e.Lapses = lapses
+		}
+		pr.granted = !open.Hold.Permits
+	}
+	g.record(tx, at, open.Order.Account(), e)
+}
+
+func (pr *pressing) decline(tx *journal.Tx, at time.Time, open *ledger.Open) {
+	pr.g.record(tx, at, open.Order.Account(), ledger.ProposalEnded{
+		Intent: open.Intent, State: ledger.ApprovalDeclined, By: pr.p.By.who(), Channel: pr.p.By.channel, Reason: cut(pr.p.Reason),
+	})
+}
+
+// secondJudgement judges a proposal with fresh facts, without its own reservation and counts. A live approval lifts
+// exactly the reasons for holding that the people were shown: a new one, and a policy with other bytes, deny.
+//
+//limit:gate-policy-changed A proposal that was judged by a policy with another SHA-256 than the one now in force is not executed: POLICY_CHANGED.
+//limit:gate-new-hold An approval lifts only the reasons for holding that were shown; a new one ends the proposal.
+func (g *Gate) secondJudgement(open *ledger.Open, view PolicyView, behind time.Duration) ledger.Ruling {
+	j := judgement{g: g, policy: view, executing: !open.Hold.Permits, proposing: !open.Hold.Permits, approved: true, call: Call{
+		Origin: open.Origin, Account: open.Order.Account(), Order: open.Order, Tier: trade.TierExecute,
+		Tags: trade.Tags{ClientOrderID: open.ClientOrderID},
+	}}
+	var own []policy.Reason
+	if view.SHA256 != open.PolicySHA256 {
+		own = append(own, policy.Reason{
+			Code: policy.PolicyChanged, Limit: open.PolicySHA256, Observed: view.SHA256,
+			Message: "the policy is another one than when the order was proposed; propose it again",
+		})
+	}
+	r := j.ruling(own, behind, open.Intent)
+	lift(&r, open)
+	return r
+}
+
+// lift takes from a judgement the reasons for holding that people have approved; one that is not among them denies.
+func lift(r *ledger.Ruling, open *ledger.Open) {
+	if r.Effect != policy.Hold {
+		return
+	}
+	for _, why := range r.Reasons {
+		waits := why.Code == policy.ApprovalRequired && why.Field == "" // which is no rule of its own
+		shown := slices.ContainsFunc(open.Reasons, func(s policy.Reason) bool {
+			return s.Code == why.Code && s.Field == why.Field && s.Limit == why.Limit
+		})
+		if !shown && !waits {
+			r.Effect = policy.Deny
+			return
+		}
+	}
+	r.Effect, r.Reasons = policy.Allow, nil
+}
+
+// judgedAgain is the record of a second judgement.
+func (g *Gate) judgedAgain(open *ledger.Open, r ledger.Ruling, c ledger.Clearance, p ledger.Pending) ledger.Rejudged {
+	return ledger.Rejudged{
+		Intent: open.Intent, Account: open.Order.Account(), Origin: open.Origin, Ruling: r, Clears: c, Pending: p,
+		Order: open.Order, ClientOrderID: open.ClientOrderID, FirstAt: open.At,
+	}
+}
+
+// carryOut executes an approved proposal: judged once more in the critical section of the record that clears it, then
+// sent. It does so once, whoever calls it.
+//
+//limit:gate-approved-once An approved proposal is executed once, within its time, and only after it was judged again in the same critical section.
+func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision, error) {
+	if g.cfg.Broker == nil || !g.cfg.Daemon {
+		return ledger.Decision{}, ErrDaemonRequired
+	}
+	if err := g.lease.hold(); err != nil {
+		return ledger.Decision{}, err
+	}
+	view := g.policy.view()
+	j := &judgement{g: g}
+	err := g.update(ctx, func(tx *journal.Tx) error {
+		at, behind := g.moment(tx)
+		open, r := g.proposal(id)
+		g.expire(tx, at)
+		if r != nil || open.Phase != ledger.Granted || open.Hold.Permits || !at.Before(open.Ends()) {
+			return nil
+		}
+		ruling := g.secondJudgement(open, view, behind)
+		p := ledger.Pending{}
+		clears := ledger.ClearsNothing
+		if ruling.Effect == policy.Allow {
+			clears = ledger.ClearsSend
+			p = ledger.Pending{Deadline: at.Add(g.cfg.Deadline), NotAfter: at.Add(g.cfg.SendWithin), Instance: g.lease.name}
+			if last := open.Ends().Add(-time.Microsecond); last.Before(p.NotAfter) {
+				p.NotAfter = last // strictly before
+			}
+			j.next = send
+			j.cleared = Cleared{Order: open.Order, ID: id.BrokerOrderID(), NotAfter: p.NotAfter}
+		}
+		g.record(tx, at, open.Order.Account(), g.judgedAgain(open, ruling, clears, p))
+		return nil
+	})
+	if err != nil {
+		return ledger.Decision{}, fmt.Errorf("the approved proposal was not executed: %w", err)
+	}
+	d, _, err := g.History(ctx, id)
+	if j.next != send {
+		return d, err
+	}
+	if err != nil { // what was cleared is sent: the record says so
+		d = ledger.Decision{Intent: id, Order: j.cleared.Order, Account: j.cleared.Order.Account(), State: ledger.Allowed, Clears: ledger.ClearsSend}
+	}
+	j.decision = d
+	return g.send(ctx, j), nil
+}
+
+// grantedCall answers a call at a hook whose proposal people have approved: it is permitted once, after a judgement with
+// fresh facts.
+func (j *judgement) grantedCall(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open) error {
+	r := j.g.secondJudgement(open, j.policy, behind)
+	clears, pending := ledger.ClearsNothing, ledger.Pending{}
+	if r.Effect == policy.Allow {
+		clears, pending = j.clearance(at)
+	}
+	e := j.g.judgedAgain(open, r, clears, pending)
+	e.Origin = cleanOrigin(j.call.Origin)
+	j.decision = proposed(open)
+	j.g.record(tx, at, open.Order.Account(), e)
+	j.decision.Apply(e)
+	j.decision.ToolCallID = e.Origin.ToolCallID
+	j.explain(&j.decision, r)
+	j.next = answer
+	return nil
+}
+
+// proposed returns the decision object of an open proposal.
+func proposed(open *ledger.Open) ledger.Decision {
+	d := ledger.Decided{
+		Intent: open.Intent, Origin: open.Origin, Account: open.Order.Account(), Order: open.Order, ClientOrderID: open.ClientOrderID,
+		Clears: ledger.ClearsApproval, Hold: open.Hold,
+		Ruling: ledger.Ruling{Effect: policy.Hold, Reasons: open.Reasons, PolicySHA256: open.PolicySHA256},
+	}.Decision(open.At)
+	d.ApprovedBy = open.Approvals
+	if open.Phase == ledger.Granted {
+		d.State, d.Pending.NotAfter = ledger.ApprovalGranted, open.Lapses
+	}
+	return d
+}
+
+// Withdraw ends an agent's own proposal. The error is a *Refusal where it did not.
+//
+//limit:gate-withdraw-own An agent withdraws its own proposals only, at tier 1 or above.
+func (g *Gate) Withdraw(ctx context.Context, o Origin, tier trade.Tier, id trade.IntentID, reason string) (ledger.Decision, error) {
+	if tier < trade.TierPropose {
+		return ledger.Decision{}, g.tierRefusal(ctx, o.Agent, tier, trade.TierPropose, "proposal_withdraw")
+	}
+	var refused *Refusal
+	err := g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		var open *ledger.Open
+		open, refused = g.proposal(id)
+		switch {
+		case refused != nil:
+		case open.Origin.Agent != o.Agent:
+			refused = refusal(policy.ProposalNotYours, "the proposal is another agent's")
+		case !at.Before(open.Ends()):
+			refused = refusal(policy.ProposalExpired, "the proposal's time was over at %s", open.Ends().Format(ledger.TimeFormat))
+		}
+		g.expire(tx, at)
+		if refused != nil {
+			g.refuse(tx, at, attempt{intent: id, action: "withdraw", by: "agent:" + string(o.Agent), channel: o.Surface}, refused)
+			return nil
+		}
+		g.record(tx, at, open.Order.Account(), ledger.ProposalEnded{
+			Intent: id, State: ledger.ApprovalWithdrawn, By: "agent:" + string(o.Agent), Channel: o.Surface, Reason: cut(reason),
+		})
+		return nil
+	})
+	if err != nil {
+		return ledger.Decision{}, err
+	}
+	d, _, err := g.History(ctx, id)
+	if refused != nil {
+		if refused.Code == policy.ProposalNotYours {
+			d = ledger.Decision{}
+		}
+		return d, refused
+	}
+	return d, err
+}
+
+// Proposal returns an agent's own proposal as it stands.
+func (g *Gate) Proposal(ctx context.Context, agent trade.Agent, id trade.IntentID) (ledger.Decision, error) {
+	d, _, err := g.History(ctx, id)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (d.Agent != agent || !d.Held()) {
+		return ledger.Decision{}, refusal(policy.ProposalUnknown, "this agent has no proposal %s", trade.Printable(string(id), 64))
+	}
+	return d, err
+}
+
+// Await starts nothing: it waits for the outcome of an agent's own proposal, and at most that long for people.
+//
+//limit:gate-await-tier Waiting for the execution of a proposal needs tier 2, and starts nothing.
+func (g *Gate) Await(ctx context.Context, o Origin, tier trade.Tier, id trade.IntentID, wait time.Duration) (ledger.Decision, error) {
+	if tier < trade.TierExecute {
+		return ledger.Decision{}, g.tierRefusal(ctx, o.Agent, tier, trade.TierExecute, "trade_execute")
+	}
+	end := time.Now().Add(wait)
+	for {
+		news := g.Watch()
+		d, err := g.Proposal(ctx, o.Agent, id)
+		undecided := d.State == ledger.ApprovalPending || d.State == ledger.ApprovalGranted || d.Waiting()
+		left := time.Until(end)
+		if err != nil || !undecided || left <= 0 || ctx.Err() != nil {
+			return d, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-news:
+		case <-time.After(min(left, 250*time.Millisecond)): // another process may have decided
+		}
+	}
+}
+
+// Proposals returns the open proposals, oldest first.
+func (g *Gate) Proposals(ctx context.Context) ([]ledger.Decision, error) {
+	var all []ledger.Decision
+	err := g.journal.Read(ctx, func() error {
+		for _, o := range g.follow.state.Proposals() {
+			all = append(all, proposed(o).Present(g.cfg.Now(), g.lease.alive))
+		}
+		return nil
+	})
+	return slices.DeleteFunc(all, func(d ledger.Decision) bool { return d.State == ledger.ApprovalExpired }), err
+}
+
+// Settle ends what is over by time, and carries out what was approved and not executed, because its process ended. The
+// daemon calls it at its start and now and then.
+func (g *Gate) Settle(ctx context.Context) error {
+	var granted []trade.IntentID
+	due := false
+	err := g.journal.Read(ctx, func() error {
+		now := g.now()
+		due = len(g.follow.state.Due(now)) > 0
+		for _, o := range g.follow.state.Proposals() {
+			if o.Phase == ledger.Granted && !o.Hold.Permits && now.Before(o.Ends()) {
+				granted = append(granted, o.Intent)
+			}
+		}
+		return nil
+	})
+	if err == nil && due {
+		err = g.update(ctx, func(tx *journal.Tx) error {
+			at, _ := g.moment(tx)
+			g.expire(tx, at)
+			return nil
+		})
+	}
+	for _, id := range granted {
+		_, execErr := g.carryOut(ctx, id)
+		err = errors.Join(err, execErr)
+	}
+	return err
+}

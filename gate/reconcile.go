@@ -1,0 +1,148 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/trade"
+)
+
+// Difference is something on which the broker and the ledger do not agree.
+type Difference struct {
+	Symbol trade.Symbol
+	What   string // position or order
+	Broker string // what the broker says
+	Ledger string // what the ledger says
+}
+
+// String says it in a sentence.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s of %s: the broker says %s, the ledger says %s", d.What, d.Symbol, d.Broker, d.Ledger)
+}
+
+// Reconciliation is what a comparison with the broker came to.
+type Reconciliation struct {
+	At          time.Time
+	Unknown     int // orders whose outcome is still not known
+	Differences []Difference
+}
+
+// reconcileTries is how often a comparison begins again because the broker moved in between.
+//
+//limit:gate-reconcile-tries A comparison with a broker that moves meanwhile is made at most 4 times; then it waits for the next.
+const reconcileTries = 4
+
+// Reconcile asks the broker for orders, fills and positions: it settles unknown outcomes, records fills, and compares. A
+// difference that no decision explains engages the kill switch of the account, with both numbers.
+//
+//limit:gate-reconcile A position or an open order at the broker that differs from the ledger engages the kill switch of the account, with both numbers.
+func (g *Gate) Reconcile(ctx context.Context) (Reconciliation, error) {
+	r := Reconciliation{At: g.now()}
+	if g.cfg.Broker == nil {
+		return r, errors.New("this process has no broker")
+	}
+	if err := g.Settle(ctx); err != nil {
+		return r, err
+	}
+	if err := g.Recover(ctx); err != nil {
+		return r, err
+	}
+	for range reconcileTries {
+		still, err := g.compare(ctx, &r)
+		if err != nil || still {
+			break
+		}
+	}
+	err := g.cancelStopped(ctx)
+	if err != nil || len(r.Differences) == 0 || g.cfg.Shared {
+		return r, err
+	}
+	return r, g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		g.halt(tx, at, accountScope(g.cfg.Account), r.Differences[0].String())
+		return nil
+	})
+}
+
+// compare looks at both sides between two looks at the broker's events. It is true if nothing moved meanwhile, so that the
+// two can be compared.
+func (g *Gate) compare(ctx context.Context, r *Reconciliation) (still bool, err error) {
+	before := g.venueCursor(ctx)
+	ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer cancel()
+	holdings, err := g.cfg.Broker.Holdings(ask)
+	if err != nil {
+		return false, fmt.Errorf("the broker's positions cannot be read: %w", err)
+	}
+	orders, err := g.cfg.Broker.Working(ask)
+	if err != nil {
+		return false, fmt.Errorf("the broker's orders cannot be read: %w", err)
+	}
+	if err := g.Recover(ctx); err != nil {
+		return false, err
+	}
+	r.Differences, r.Unknown = nil, 0
+	flying := false
+	err = g.journal.Read(ctx, func() error {
+		st := g.follow.state
+		r.Differences = append(positionDifferences(st, g.cfg.Account, holdings), g.orderDifferences(st, orders)...)
+		for _, o := range st.Opens() {
+			if o.Unknown && o.Order.Account() == g.cfg.Account {
+				r.Unknown++
+			}
+			flying = flying || o.Phase == ledger.Sending && !o.Unknown && o.Order.Account() == g.cfg.Account
+		}
+		return nil
+	})
+	return !flying && before == g.venueCursor(ctx), err
+}
+
+func (g *Gate) venueCursor(ctx context.Context) (n uint64) {
+	_ = g.journal.Read(ctx, func() error {
+		n, _ = g.follow.state.Cursor(g.cfg.Account)
+		return nil
+	})
+	return n
+}
+
+func positionDifferences(st *ledger.State, a trade.Account, h Holdings) (found []Difference) {
+	ours := map[trade.Symbol]trade.Decimal{}
+	for _, p := range st.Holdings() {
+		if p.Account == a {
+			ours[p.Symbol] = p.Quantity
+		}
+	}
+	for _, p := range h.Positions {
+		if p.Quantity.Cmp(ours[p.Symbol]) != 0 {
+			found = append(found, Difference{p.Symbol, "position", p.Quantity.String(), ours[p.Symbol].String()})
+		}
+		delete(ours, p.Symbol)
+	}
+	for sym, q := range ours {
+		if q.Sign() != 0 {
+			found = append(found, Difference{sym, "position", "0", q.String()})
+		}
+	}
+	return found
+}
+
+func (g *Gate) orderDifferences(st *ledger.State, at []VenueOrder) (found []Difference) {
+	there := map[trade.IntentID]bool{}
+	for _, v := range at {
+		id := intentOf(v.ID)
+		there[id] = true
+		if o := st.Open(id); o == nil {
+			found = append(found, Difference{v.Symbol, "order", fmt.Sprintf("%s %s open as %s", v.Side, v.Remaining, trade.Printable(string(v.ID)+" "+v.OrderID, 64)), "no such order"})
+		}
+	}
+	for _, o := range st.Opens() {
+		if o.Phase == ledger.Working && o.Order.Account() == g.cfg.Account && !there[o.Intent] {
+			found = append(found, Difference{o.Order.Symbol(), "order", "no such order", fmt.Sprintf("%s %s open as %s", o.Order.Side(), o.Remaining(), o.Intent)})
+		}
+	}
+	return found
+}

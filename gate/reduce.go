@@ -1,0 +1,96 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Reduce sells from a position at a person's word. It is verified by the broker's own position, never sells more than
+// what is held and not pending, and is stopped by no kill switch and by no limit that is meant for entries.
+//
+//limit:gate-reduction A reduction is a sale by a listed person of at most what the broker itself shows as held, less what is pending; it never flips a position.
+func (g *Gate) Reduce(ctx context.Context, by Person, order trade.Order) (ledger.Decision, error) {
+	if g.cfg.Broker == nil {
+		return ledger.Decision{}, ErrDaemonRequired
+	}
+	if err := g.Recover(ctx); err != nil {
+		return ledger.Decision{}, err
+	}
+	ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer cancel()
+	holdings, err := g.cfg.Broker.Holdings(ask)
+	if err != nil {
+		return ledger.Decision{}, fmt.Errorf("the broker's position cannot be read, so nothing is verified: %w", err)
+	}
+	if err := g.lease.hold(); err != nil {
+		return ledger.Decision{}, err
+	}
+	var entropy [10]byte
+	g.cfg.Entropy(&entropy)
+	j := &judgement{g: g, executing: true}
+	var refused *Refusal
+	err = g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		var facts policy.Facts
+		if refused = g.listed(by); refused == nil {
+			facts, refused = g.verified(order, holdings)
+		}
+		if refused != nil {
+			g.refuse(tx, at, attempt{action: "reduce", by: by.who(), channel: by.channel}, refused)
+			return nil
+		}
+		e := ledger.Decided{
+			Intent:  trade.NewIntentID(at, entropy),
+			Origin:  Origin{Agent: trade.Agent(by.name), Surface: "person", Tool: "reduce"},
+			Account: order.Account(), Order: order, Ruling: ledger.Ruling{Effect: policy.Allow, Facts: &facts},
+		}
+		e.Clears, e.Pending = j.clearance(at)
+		g.record(tx, at, order.Account(), e)
+		j.decision, j.next = e.Decision(at), send
+		j.cleared = Cleared{Order: order, ID: e.Intent.BrokerOrderID(), NotAfter: e.Pending.NotAfter}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return ledger.Decision{}, err
+	case refused != nil:
+		return ledger.Decision{}, refused
+	}
+	return g.send(ctx, j), nil
+}
+
+// verified makes sure that the order only reduces: by what the broker holds and by what the ledger knows, whichever is less.
+func (g *Gate) verified(o trade.Order, h Holdings) (policy.Facts, *Refusal) {
+	st := g.follow.state
+	facts := st.Facts(o.Account(), o.Symbol(), "")
+	switch {
+	case o.IsZero() || o.Account() != g.cfg.Account:
+		return facts, refusal(policy.AccountUnknown, "this gate's broker has the account %s", g.cfg.Account)
+	case st.Owned() && !g.cfg.Daemon:
+		return facts, refusal(policy.DaemonRequired, "%s", ErrDaemonRequired)
+	case o.Side() != trade.Sell:
+		return facts, refusal(policy.ReductionNotVerified, "a reduction of a long position is a sale")
+	}
+	held := trade.Decimal{}
+	for _, p := range h.Positions {
+		if p.Symbol == o.Symbol() {
+			held = p.Quantity
+		}
+	}
+	if facts.Position.Cmp(held) < 0 {
+		held = facts.Position
+	}
+	free := held.Sub(facts.PendingSells)
+	if o.Quantity().Cmp(free) > 0 {
+		if free.Sign() < 0 {
+			free = trade.Decimal{}
+		}
+		return facts, refusal(policy.ReductionNotVerified, "%s %s is more than the %s that are held and not pending", o.Quantity(), o.Symbol(), free)
+	}
+	return facts, nil
+}

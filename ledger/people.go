@@ -1,0 +1,227 @@
+package ledger
+
+import (
+	"cmp"
+	"crypto/subtle"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Stops returns the kill switches that are engaged, the widest first. A journal that does not say that everything may go
+// on reads as engaged.
+func (s *State) Stops() []Stop {
+	var all []Stop
+	switch {
+	case !s.kill.known:
+		all = append(all, Stop{By: "sallyport", Reason: "the journal does not say that the kill switch is off"})
+	case !s.kill.off:
+		all = append(all, s.kill.stop(Scope{}))
+	}
+	for _, scope := range s.scopes() {
+		all = append(all, s.stops[scope].stop(scope))
+	}
+	return all
+}
+
+func (k kill) stop(scope Scope) Stop {
+	return Stop{Scope: scope, By: k.by, Reason: k.reason, Since: k.at}
+}
+
+func (s *State) scopes() []Scope {
+	return slices.SortedFunc(maps.Keys(s.stops), func(a, b Scope) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// Stopping returns the engaged kill switches that stop an order of that account, agent and symbol.
+func (s *State) Stopping(a trade.Account, agent trade.Agent, sym trade.Symbol) []Stop {
+	if s.kill.known && s.kill.off && len(s.stops) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(s.Stops(), func(k Stop) bool { return !k.Scope.Covers(a, agent, sym) })
+}
+
+// Engaged reports whether the switch of exactly that scope is engaged.
+func (s *State) Engaged(scope Scope) bool {
+	if scope.Kind == Everything {
+		return !s.kill.known || !s.kill.off
+	}
+	_, on := s.stops[scope]
+	return on
+}
+
+//limit:ledger-kill-latched A kill switch keeps its first cause until it is reset, and a reset ends its own scope only.
+func (s *State) engage(at time.Time, e KillEngaged) {
+	k := kill{known: true, by: e.By, reason: e.Reason, at: at}
+	switch {
+	case e.Scope.Kind != Everything:
+		if _, on := s.stops[e.Scope]; !on {
+			s.stops[e.Scope] = k
+		}
+	case !s.kill.known || s.kill.off:
+		s.kill = k
+	}
+}
+
+func (s *State) reset(at time.Time, e KillReset) {
+	if e.Scope.Kind == Everything {
+		s.kill = kill{known: true, off: true, by: e.By, reason: e.Reason, at: at}
+	} else {
+		delete(s.stops, e.Scope)
+	}
+	for name, acc := range s.accounts {
+		if e.Scope == (Scope{}) || e.Scope == (Scope{OneAccount, string(name)}) {
+			acc.refusals = 0
+		}
+	}
+}
+
+// Refusals returns how many orders of the account the broker has rejected in a row.
+func (s *State) Refusals(a trade.Account) int {
+	if acc := s.accounts[a]; acc != nil {
+		return acc.refusals
+	}
+	return 0
+}
+
+// Owned reports whether a daemon has owned the data directory.
+func (s *State) Owned() bool { return s.owned }
+
+// People returns everybody who has a credential, sorted by name.
+func (s *State) People() []Person {
+	return slices.SortedFunc(maps.Values(s.people), func(a, b Person) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Grants returns the agents' tokens, sorted by agent.
+func (s *State) Grants() []Grant {
+	return slices.SortedFunc(maps.Values(s.grants), func(a, b Grant) int { return cmp.Compare(a.Agent, b.Agent) })
+}
+
+// PersonByHash finds whose credential has that hash. The time it takes does not tell how much of a hash is right.
+func (s *State) PersonByHash(hash string) (Person, bool) {
+	var found Person
+	ok := false
+	for _, p := range s.people {
+		if subtle.ConstantTimeCompare([]byte(p.Hash), []byte(hash)) == 1 {
+			found, ok = p, true
+		}
+	}
+	return found, ok
+}
+
+// GrantByHash finds which agent's token has that hash.
+func (s *State) GrantByHash(hash string) (Grant, bool) {
+	var found Grant
+	ok := false
+	for _, g := range s.grants {
+		if subtle.ConstantTimeCompare([]byte(g.Hash), []byte(hash)) == 1 {
+			found, ok = g, true
+		}
+	}
+	return found, ok
+}
+
+// PersonByTelegram finds who has that user id there.
+func (s *State) PersonByTelegram(user int64) (Person, bool) {
+	for _, p := range s.people {
+		if user != 0 && p.Telegram == user {
+			return p, true
+		}
+	}
+	return Person{}, false
+}
+
+// Proposals returns the proposals that wait for people or for their execution, oldest first.
+func (s *State) Proposals() []*Open {
+	all := slices.Collect(maps.Values(s.held))
+	slices.SortFunc(all, func(a, b *Open) int { return cmp.Compare(a.Intent, b.Intent) })
+	return all
+}
+
+// Ends reports when a proposal ends by time: its expiry, or the lapse of its approval.
+func (o *Open) Ends() time.Time {
+	if o.Phase == Granted && o.Lapses.Before(o.Hold.Expires) {
+		return o.Lapses
+	}
+	return o.Hold.Expires
+}
+
+// Due returns the proposals whose time is over, oldest first.
+//
+//limit:ledger-proposal-expiry A proposal ends at its expiry and an approval at its lapse: at that very microsecond it counts no more.
+func (s *State) Due(at time.Time) []*Open {
+	var due []*Open
+	for _, o := range s.held {
+		if !at.Before(o.Ends()) {
+			due = append(due, o)
+		}
+	}
+	slices.SortFunc(due, func(a, b *Open) int { return cmp.Compare(a.Intent, b.Intent) })
+	return due
+}
+
+// Alike returns the oldest open proposal of that agent, session and tool for exactly that order; nil if there is none. A
+// proposal that we execute ourselves and one that permits somebody else's call are never alike.
+func (s *State) Alike(o Origin, order trade.Order, permits bool) *Open {
+	for _, p := range s.Proposals() {
+		same := p.Hold.Permits == permits && p.Origin.Agent == o.Agent && p.Order.Digest() == order.Digest()
+		if permits {
+			same = same && p.Origin.Tool == o.Tool && p.Origin.Session == o.Session && p.Origin.Harness == o.Harness
+		}
+		if same {
+			return p
+		}
+	}
+	return nil
+}
+
+// hold begins a proposal.
+func (s *State) hold(at time.Time, e Decided) {
+	o := &Open{
+		Intent: e.Intent, Order: e.Order, Origin: e.Origin, ClientOrderID: e.ClientOrderID, PolicySHA256: e.Ruling.PolicySHA256,
+		Phase: OnHold, At: at, Hold: e.Hold, Reasons: e.Ruling.Reasons,
+	}
+	s.open[e.Intent], s.held[e.Intent] = o, o
+	s.reserve(o, o.Remaining())
+}
+
+//limit:ledger-approval A proposal is approved once by each person, and by as many different persons as it asks for; only then is it granted.
+func (s *State) approved(e Approved) {
+	o := s.held[e.Intent]
+	if o == nil || o.Phase != OnHold || e.Digest != o.Order.Digest() || slices.Contains(o.Approvals, e.Person) {
+		return
+	}
+	o.Approvals = append(slices.Clone(o.Approvals), e.Person)
+	if len(o.Approvals) >= o.Hold.Approvers && !e.Lapses.IsZero() {
+		o.Phase, o.Lapses = Granted, e.Lapses
+	}
+}
+
+// ended ends a proposal and releases what it reserved. One that has gone on cannot end so.
+func (s *State) ended(e ProposalEnded) {
+	if o := s.held[e.Intent]; o != nil {
+		delete(s.held, o.Intent)
+		s.close(o)
+	}
+}
+
+// resume carries out the judgement of a proposal: it goes on as what it now clears, or ends.
+func (s *State) resume(o *Open, e Rejudged) {
+	if e.Ruling.Effect == policy.Allow && o.Phase != Granted {
+		return // nobody has approved it
+	}
+	delete(s.held, o.Intent)
+	if e.Ruling.Effect != policy.Allow {
+		s.close(o)
+		return
+	}
+	o.Pending, o.Phase = e.Pending, Sending
+	if e.Clears == ClearsPermission {
+		o.Phase, o.Origin = Permitted, e.Origin // the call that may now be made has an id of its own
+		d := o.Order.Digest()
+		s.waiting[d] = append(s.waiting[d], o.Intent)
+	}
+}

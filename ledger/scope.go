@@ -1,0 +1,80 @@
+package ledger
+
+import (
+	"strings"
+	"time"
+
+	"sallyport/trade"
+)
+
+// ScopeKind says what a stop covers. The zero kind is everything, so that what is not said stops all.
+type ScopeKind uint8
+
+// The kinds.
+const (
+	Everything ScopeKind = iota
+	OneAccount
+	OneAgent
+	OneSymbol
+)
+
+var scopeWords = [...]string{"everything", "account", "agent", "symbol"}
+
+// Scope is what a stop covers. The zero Scope is everything.
+type Scope struct {
+	Kind ScopeKind
+	Name string // of the account, agent or symbol; empty for everything
+}
+
+// String returns everything, account:NAME, agent:NAME or symbol:NAME.
+func (s Scope) String() string {
+	if s.Kind == Everything {
+		return scopeWords[Everything]
+	}
+	return scopeWords[s.Kind] + ":" + s.Name
+}
+
+// ParseScope reads what String writes.
+func ParseScope(text string) (Scope, bool) {
+	if text == scopeWords[Everything] {
+		return Scope{}, true
+	}
+	word, name, _ := strings.Cut(text, ":")
+	for k := OneAccount; k <= OneSymbol; k++ {
+		if word == scopeWords[k] {
+			return Scope{k, name}, validScopeName(k, name)
+		}
+	}
+	return Scope{}, false
+}
+
+func validScopeName(k ScopeKind, name string) bool {
+	if k == OneSymbol {
+		sym, ok := trade.ParseSymbol(name)
+		return ok && sym.String() == name
+	}
+	return trade.Account(name).IsValid() // agents have the same grammar
+}
+
+// Covers reports whether a stop of this scope stops an order of that account, agent and symbol.
+func (s Scope) Covers(a trade.Account, agent trade.Agent, sym trade.Symbol) bool {
+	switch s.Kind {
+	case Everything:
+		return true
+	case OneAccount:
+		return s.Name == string(a)
+	case OneAgent:
+		return s.Name == string(agent)
+	case OneSymbol:
+		return s.Name == sym.String()
+	}
+	return true
+}
+
+// Stop is an engaged kill switch.
+type Stop struct {
+	Scope  Scope
+	By     string
+	Reason string
+	Since  time.Time
+}
