@@ -43,8 +43,8 @@ func (g ruled) parse(ev *event) (trade.Account, trade.Order, trade.Tags, []trade
 func (r *run) authorize(ctx context.Context, g Gate, h harness, ev *event, by ruled) answer {
 	account, order, tags, faults := by.parse(ev)
 	d := g.Authorize(ctx, gate.Call{
-		Origin: r.origin(h, ev, by), Account: account, Order: order, Tags: tags, Faults: faults, Raw: ev.args,
-		Asked: ev.kind == asked,
+		Origin: r.origin(h, ev, by), Tier: r.cfg.Tier, Dialect: by.dialectName(), Account: account, Order: order, Tags: tags,
+		Faults: faults, Raw: ev.args, Asked: ev.kind == asked,
 	})
 	granted := d.Verdict == policy.Allow && d.State == ledger.Allowed && d.Error == "" &&
 		!order.IsZero() && len(faults) == 0 && !d.Order.IsZero() && d.Order.Digest() == order.Digest()
@@ -59,7 +59,7 @@ func (r *run) report(ctx context.Context, g Gate, h harness, ev *event, by ruled
 	account, order, _, faults := by.parse(ev)
 	a := outcomeOf(by.dialect, ev)
 	d, found, err := g.Report(ctx, gate.Report{
-		Origin: r.origin(h, ev, by), Account: account, Order: order, Faults: faults, Raw: ev.args,
+		Origin: r.origin(h, ev, by), Dialect: by.dialectName(), Account: account, Order: order, Faults: faults, Raw: ev.args,
 		Outcome: a.Outcome, Status: a.Status, Message: a.Message,
 	})
 	switch {

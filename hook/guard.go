@@ -25,6 +25,14 @@ type ruled struct {
 	account trade.Account    // empty: the dialect's own
 }
 
+// dialectName is empty where nothing reads the tool's orders.
+func (g ruled) dialectName() string {
+	if g.dialect == nil {
+		return ""
+	}
+	return g.dialect.Name
+}
+
 // ownTool returns the name of our own order tool that a harness's name stands for: the name itself, or one that ends
 // in it after an underscore, as harnesses put the server's name before it. Such a name is always under guard.
 func ownTool(name string) string {

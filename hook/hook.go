@@ -37,6 +37,7 @@ type Config struct {
 	// Open opens the gate. It is called for a guarded call only.
 	Open     func(ctx context.Context) (Gate, error)
 	Agent    trade.Agent   // who the harness works for
+	Tier     trade.Tier    // of this process; below tier 2 every order is denied
 	Deadline time.Duration // for the whole answer; 0 is MaxWait
 	// Dialects finds a dialect by name; nil is dialect.Find.
 	Dialects func(name string) (*dialect.Dialect, bool)

@@ -61,12 +61,12 @@ func (t *Tools) server() *sdk.Server {
 	s := sdk.NewServer(
 		&sdk.Implementation{Name: "sallyport", Title: "Sallyport", Version: t.cfg.Version},
 		&sdk.ServerOptions{
-			Instructions: instructions,
+			Instructions: instructions(t.cfg.Tier),
 			Logger:       slog.New(grave{t.cfg.Log.Handler()}),
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		},
 	)
-	for _, row := range t.rows {
+	for _, row := range t.List() {
 		s.AddTool(row.advertise(), t.handle)
 	}
 	s.AddReceivingMiddleware(t.receive)
@@ -82,9 +82,9 @@ func (row Tool) advertise() *sdk.Tool {
 		InputSchema: json.RawMessage(row.Input), OutputSchema: json.RawMessage(row.Output),
 		Annotations: &sdk.ToolAnnotations{
 			Title:           row.Title,
-			ReadOnlyHint:    !row.Executes,
-			DestructiveHint: &row.Executes,
-			IdempotentHint:  !row.Executes,
+			ReadOnlyHint:    row.ReadOnly,
+			DestructiveHint: &row.Destructive,
+			IdempotentHint:  row.Idempotent,
 			OpenWorldHint:   &no,
 		},
 	}
@@ -106,8 +106,8 @@ func (r Result) protocol() *sdk.CallToolResult {
 	}
 }
 
-// receive stands before every method: a tool that does not exist is answered as a tool would, so that a model reads it,
-// and a panic is an answer and not the end of the process.
+// receive stands before every method: a tool that does not exist, or is not listed because the tier is too low, is
+// answered as a tool would, so that a model reads it, and a panic is an answer and not the end of the process.
 func (t *Tools) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -123,8 +123,9 @@ func (t *Tools) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
+// has reports whether the protocol's server was given the tool.
 func (t *Tools) has(name string) bool {
-	return slices.ContainsFunc(t.rows, func(row Tool) bool { return row.Name == name })
+	return slices.ContainsFunc(t.List(), func(row Tool) bool { return row.Name == name })
 }
 
 // grave leaves out what the SDK has to tell of every session.

@@ -14,7 +14,6 @@ import (
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
-	"sallyport/wire"
 )
 
 // surfaceName is how this surface is named in records.
@@ -29,12 +28,18 @@ const callDeadline = 2 * time.Minute
 type Tool struct {
 	Name        string
 	Title       string
-	Description string // for the model
-	Input       []byte // JSON Schema of the arguments; additional properties are refused
-	Output      []byte // JSON Schema of every answer
-	Executes    bool   // an order may be sent; else the tool only reads
+	Description string     // for the model
+	Tier        trade.Tier // that a process needs; the zero tier is everybody's
+	Input       []byte     // JSON Schema of the arguments; additional properties are refused
+	Output      []byte     // JSON Schema of every answer
+	Executes    bool       // an order may be sent at once
+	ReadOnly    bool       // nothing is changed, whatever the arguments
+	Destructive bool       // what it does cannot be undone by another call
+	Idempotent  bool       // a repeat with the same arguments does nothing more
 
-	run func(ctx context.Context, c call) Result
+	order     bool // takes an order, and answers with the gate's decision on it
+	stoppable bool // answers killswitch_active while everything or the caller is stopped; an order is the gate's to stop
+	run       func(ctx context.Context, c call) Result
 }
 
 // call is one call as the tools see it.
@@ -59,10 +64,10 @@ type Result struct {
 	IsError bool
 }
 
-// Tools is the table of the five tools on one gate. It is safe for concurrent use.
+// Tools is the table of the tools on one gate, for a process of one tier. It is safe for concurrent use.
 type Tools struct {
 	cfg  Config
-	rows []Tool // in published order
+	rows []Tool // in published order, those included that are above the tier
 }
 
 // New makes the table. It fails if a dialect that a tool reads is missing.
@@ -74,19 +79,31 @@ func New(cfg Config) (*Tools, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Tools{cfg: cfg}
-	for _, name := range [...]string{"paper_place_order_a", "paper_place_order_b", "trade_check"} {
-		d, ok := dialect.Find(name)
+	orders := map[string]Tool{}
+	for name, dialectName := range map[string]string{
+		"trade_check": "trade_check", "trade_propose": "paper_place_order_a",
+		"paper_place_order_a": "paper_place_order_a", "paper_place_order_b": "paper_place_order_b",
+	} {
+		d, ok := dialect.Find(dialectName)
 		if !ok {
-			return nil, fmt.Errorf("mcp: there is no dialect %s", name)
+			return nil, fmt.Errorf("mcp: there is no dialect %s", dialectName)
 		}
-		t.rows = append(t.rows, t.orderTool(d))
+		orders[name] = t.orderTool(name, d)
 	}
-	t.rows = append(t.rows, t.policyTool(), t.auditTool())
+	t.rows = []Tool{
+		orders["paper_place_order_a"], orders["paper_place_order_b"], orders["trade_check"], t.policyTool(), t.auditTool(),
+		t.queryTool(), t.portfolioTool(), t.quoteTool(), t.proposalTool(),
+		orders["trade_propose"], t.withdrawTool(), t.cancelTool(), t.killTool(), t.executeTool(),
+	}
 	return t, nil
 }
 
-// List returns the table, in published order.
-func (t *Tools) List() []Tool { return slices.Clone(t.rows) }
+// List returns the tools that this process may call, in published order.
+//
+//limit:mcp-tier-list Tools above the tier of the process are not listed; a call of one is refused: permission_denied.
+func (t *Tools) List() []Tool {
+	return slices.DeleteFunc(slices.Clone(t.rows), func(row Tool) bool { return row.Tier > t.cfg.Tier })
+}
 
 // Call runs one tool on the arguments as received. It never panics, it answers within its deadline, and it does not
 // stop when ctx is cancelled: an order that has left keeps its outcome.
@@ -98,6 +115,9 @@ func (t *Tools) Call(ctx context.Context, o gate.Origin, name string, raw []byte
 func (t *Tools) call(ctx context.Context, name string, c call) (r Result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callDeadline)
 	defer cancel()
+	if c.origin.Agent == "" {
+		c.origin.Agent = t.cfg.Agent
+	}
 	i := slices.IndexFunc(t.rows, func(row Tool) bool { return row.Name == name })
 	if i < 0 {
 		return t.unknown(c, name)
@@ -109,6 +129,11 @@ func (t *Tools) call(ctx context.Context, name string, c call) (r Result) {
 			r = t.broken(c, row)
 		}
 	}()
+	if row.stoppable && row.Tier <= t.cfg.Tier {
+		if stops := t.stops(ctx, c.origin.Agent); len(stops) > 0 {
+			return stopped(stops)
+		}
+	}
 	if r = row.run(ctx, c); !json.Valid(r.JSON) {
 		t.cfg.Log.Error("a tool answered with what is not JSON", "tool", row.Name)
 		return t.broken(c, row)
@@ -116,28 +141,49 @@ func (t *Tools) call(ctx context.Context, name string, c call) (r Result) {
 	return r
 }
 
-// orderTool places orders of one dialect, or checks them.
-func (t *Tools) orderTool(d *dialect.Dialect) Tool {
-	row := Tool{Name: d.Name, Input: d.Schema(), Output: []byte(decisionSchema)}
+// stops returns the kill switches that stop an agent whatever it does. One that cannot be read is engaged.
+//
+//limit:mcp-stopped While everything or its agent is stopped, an agent may look up records, stop, cancel and withdraw, and no more.
+func (t *Tools) stops(ctx context.Context, agent trade.Agent) []ledger.Stop {
+	all, err := t.cfg.Gate.Stops(ctx)
+	if err != nil {
+		t.cfg.Log.Error("the kill switch cannot be read", "error", err)
+		if len(all) == 0 {
+			all = []ledger.Stop{{By: "sallyport", Reason: "the kill switch cannot be read", Since: t.cfg.Now()}}
+		}
+	}
+	return slices.DeleteFunc(all, func(s ledger.Stop) bool {
+		return s.Scope.Kind != ledger.Everything && s.Scope != ledger.Scope{Kind: ledger.OneAgent, Name: string(agent)}
+	})
+}
+
+// orderTool places orders of one dialect, proposes them, or checks them.
+func (t *Tools) orderTool(name string, d *dialect.Dialect) Tool {
+	row := Tool{Name: name, Input: d.Schema(), Output: []byte(decisionSchema), order: true}
 	account := t.cfg.Account
 	if account == "" {
 		account = d.Account
 	}
 	read := func(c call) gate.Call {
-		out := gate.Call{Origin: c.origin, Account: account, Raw: c.raw}
+		out := gate.Call{Origin: c.origin, Tier: t.cfg.Tier, Dialect: d.Name, Account: account, Raw: c.raw}
 		order, tags, faults := t.parse(d, account, c.arguments())
 		if out.Faults = append(slices.Clone(c.faults), faults...); len(out.Faults) == 0 {
 			out.Order, out.Tags = order, tags
 		}
 		return out
 	}
-	if d.Name == "trade_check" {
-		row.Title, row.Description = "Check an order", checkDescription
-		row.run = func(ctx context.Context, c call) Result { return checked(t.cfg.Gate.Check(ctx, read(c))) }
-		return row
+	switch name {
+	case "trade_check":
+		row.Title, row.Description, row.ReadOnly, row.Idempotent = "Check an order", checkDescription, true, true
+		row.run = func(ctx context.Context, c call) Result { return shown(t.cfg.Gate.Check(ctx, read(c))) }
+	case "trade_propose":
+		row.Title, row.Description, row.Tier = "Propose an order to a person", proposeDescription, trade.TierPropose
+		row.run = func(ctx context.Context, c call) Result { return decided(t.cfg.Gate.Propose(ctx, read(c))) }
+	default:
+		row.Title, row.Description, row.Tier = "Place a paper order", orderDescription, trade.TierExecute
+		row.Executes, row.Destructive = true, true
+		row.run = func(ctx context.Context, c call) Result { return decided(t.cfg.Gate.Execute(ctx, read(c))) }
 	}
-	row.Title, row.Description, row.Executes = "Place a paper order", orderDescription, true
-	row.run = func(ctx context.Context, c call) Result { return decided(t.cfg.Gate.Execute(ctx, read(c))) }
 	return row
 }
 
@@ -151,24 +197,6 @@ func (t *Tools) parse(d *dialect.Dialect, account trade.Account, raw []byte) (o 
 		}
 	}()
 	return d.Parse(account, raw)
-}
-
-// decided shows the decision on an order. Only a venue's acceptance is no error: everything else is for the model to
-// notice.
-func decided(d ledger.Decision) Result {
-	r := plain(d.AppendJSON(nil), d.State != ledger.Succeeded || d.Verdict != policy.Allow)
-	if d.Verdict == policy.Hold {
-		r.IsError = false
-		r.Text = "NOT EXECUTED: a person must decide first.\n" + r.Text
-	}
-	return r
-}
-
-// checked shows a dry run, which worked whatever it found.
-func checked(d ledger.Decision) Result { return plain(d.AppendJSON(nil), false) }
-
-func plain(object []byte, isError bool) Result {
-	return Result{JSON: object, Text: string(object), IsError: isError}
 }
 
 // blocked is a decision of this surface's own: nothing was asked of the gate, and nothing is recorded.
@@ -188,22 +216,21 @@ func (t *Tools) unknown(c call, name string) Result {
 	}))
 }
 
-// broken answers a call that ended in a panic. Where an order might have been sent by then, it says so.
+// broken answers a call that ended in a panic. Where an order might have been sent by then, or anything else done, it
+// says so.
 func (t *Tools) broken(c call, row Tool) Result {
 	reason := policy.Reason{Code: policy.InternalError, Message: "an error of Sallyport's own; the operator finds it in its log"}
+	if !row.ReadOnly && !row.Executes {
+		reason.Message += "; whether the call did anything is not known: look it up with journal_query"
+	}
 	switch {
 	case row.Executes:
 		reason.Message += "; whether an order was sent is not known: look it up with trade_audit before anything else"
 		d := t.blocked(c, reason)
 		d.State = ledger.OutcomeUnknown
 		return decided(d)
-	case row.Name == "trade_check":
+	case row.order:
 		return decided(t.blocked(c, reason))
 	}
 	return refused(reason)
-}
-
-// refused answers a call of a tool that takes no order.
-func refused(reasons ...policy.Reason) Result {
-	return plain(append(ledger.AppendReasons(wire.AppendName([]byte{'{'}, "reasons"), reasons), '}'), true)
 }
