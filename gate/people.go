@@ -58,7 +58,7 @@ type attempt struct {
 //limit:gate-attempts Every refused attempt to approve, decline, withdraw, reset or administer is recorded, and changes nothing.
 func (g *Gate) refuse(tx *journal.Tx, at time.Time, a attempt, r *Refusal) {
 	g.recordIn(tx, streamPeople, at, ledger.AttemptRefused{
-		Intent: a.intent, Action: a.action, By: trade.Printable(a.by, 64), Channel: trade.Printable(a.channel, 64), Code: r.Code, Message: r.Message,
+		Intent: knownID(a.intent), Action: a.action, By: trade.Printable(a.by, 64), Channel: trade.Printable(a.channel, 64), Code: r.Code, Message: r.Message,
 	})
 }
 
