@@ -56,6 +56,9 @@ const (
 	ReasonMissing        trade.Code = "REASON_MISSING"
 	ScopeUnknown         trade.Code = "SCOPE_UNKNOWN"
 	ReductionNotVerified trade.Code = "REDUCTION_NOT_VERIFIED"
+	ButtonUnknown        trade.Code = "BUTTON_UNKNOWN"
+	ChatNotListed        trade.Code = "CHAT_NOT_LISTED"
+	CommandNotOwn        trade.Code = "COMMAND_NOT_OWN"
 )
 
 // Codes returns the published table of policy codes: those of the rules in the order of the rules, then the others.
@@ -115,5 +118,8 @@ func ControlCodes() []trade.CodeRow {
 		{Code: ReasonMissing, Meaning: "A reason of 1 to 500 characters is needed.", Repair: "Say why."},
 		{Code: ScopeUnknown, Meaning: "Not a scope.", Repair: "Use everything, account:NAME, agent:NAME or symbol:NAME."},
 		{Code: ReductionNotVerified, Meaning: "The order does not only reduce the position that the broker itself shows.", Repair: "Sell at most what is held and not pending."},
+		{Code: ButtonUnknown, Meaning: "The button is stale, used, forged, or under another message or chat than the one it was made for.", Repair: "Use the newest message of the proposal."},
+		{Code: ChatNotListed, Meaning: "The message came from a chat that is not listed.", Repair: "The operator lists chats in sallyport.json, under serve.telegram."},
+		{Code: CommandNotOwn, Meaning: "The command was forwarded, came through a bot, or is older than what it would change.", Repair: "Write the command yourself, now."},
 	}
 }
