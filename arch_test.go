@@ -29,12 +29,13 @@ var arrows = map[string][]string{
 	"broker/*":      {"trade", "dialect", "market", "gate", "store", "wire"},
 	"mcp":           {"trade", "policy", "ledger", "dialect", "gate", "wire"},
 	"hook":          {"trade", "policy", "ledger", "dialect", "gate", "wire"},
+	"telegram":      {"trade", "policy", "ledger", "gate", "wire"},
 	"gatetest":      {"trade", "policy", "ledger", "journal", "market", "gate"},
 	"cmd/sallyport": {"*"},
 }
 
 // surfaces turn a protocol into calls of the gate.
-var surfaces = []string{"mcp", "hook"}
+var surfaces = []string{"mcp", "hook", "telegram"}
 
 // outside says which packages may import a module that is not ours and not the standard library. Each has its part in
 // docs/dependencies.md.
@@ -44,6 +45,7 @@ var outside = map[string][]string{
 	"github.com/tailscale/hujson":            {"cmd/sallyport", "hook"},
 	"modernc.org/sqlite":                     {"store"},
 	"github.com/modelcontextprotocol/go-sdk": {"mcp", "cmd/sallyport"},
+	"github.com/go-telegram/bot":             {"telegram"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/spf13/pflag":                 {"cmd/sallyport"},
 	"github.com/google/jsonschema-go":        {},
