@@ -16,6 +16,7 @@ import (
 	"sallyport/broker/paper"
 	"sallyport/gate"
 	"sallyport/gatetest"
+	"sallyport/trade"
 )
 
 // BenchmarkReadMessage reads one order call.
@@ -120,7 +121,7 @@ func childPaper() error {
 		return err
 	}
 	defer g.Close()
-	tools, err := New(Config{Gate: g, Now: time.Now, Agent: "local", Version: "1.2.3"})
+	tools, err := New(Config{Gate: g, Now: time.Now, Tier: trade.TierExecute, Agent: "local", Version: "1.2.3"})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/trade"
 )
 
 // childMode makes the test binary a server on standard input and output.
@@ -50,7 +51,7 @@ func childFake() error {
 		}
 		return decide(c, ledger.Succeeded)
 	}}
-	tools, err := New(Config{Gate: g, Now: fakeNow, Agent: "local", Version: "1.2.3"})
+	tools, err := New(Config{Gate: g, Now: fakeNow, Tier: trade.TierExecute, Agent: "local", Version: "1.2.3"})
 	if err != nil {
 		return err
 	}

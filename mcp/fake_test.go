@@ -25,13 +25,39 @@ import (
 type fakeGate struct {
 	mu       sync.Mutex
 	executed []gate.Call
+	proposed []gate.Call
 	checked  []gate.Call
 	limits   []int
+	queries  []gate.Query
+	controls []control // what was asked beside orders and records
 
-	execute func(context.Context, gate.Call) ledger.Decision // nil: decide
-	check   func(context.Context, gate.Call) ledger.Decision
-	view    func() gate.PolicyView
-	audit   func(limit int) ([]ledger.Decision, error)
+	execute   func(context.Context, gate.Call) ledger.Decision // nil: decide
+	check     func(context.Context, gate.Call) ledger.Decision
+	view      func() gate.PolicyView
+	audit     func(limit int) ([]ledger.Decision, error)
+	portfolio func() (gate.Portfolio, error)
+	quote     func(trade.Symbol) (trade.Quote, bool, error)
+	proposal  func() (ledger.Decision, error) // for Proposal, Await and Withdraw
+	cancel    func() (gate.CancelResult, error)
+	kill      func(gate.StopRequest) (gate.StopReport, error)
+	stops     func() ([]ledger.Stop, error)
+}
+
+// control is one question of an agent that is no order.
+type control struct {
+	what   string
+	agent  trade.Agent
+	tier   trade.Tier
+	id     trade.IntentID
+	reason string
+	wait   time.Duration
+	scope  ledger.Scope
+}
+
+func (g *fakeGate) asked(c control) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.controls = append(g.controls, c)
 }
 
 const fakeHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -65,12 +91,85 @@ func (g *fakeGate) Policy() gate.PolicyView {
 	return gate.PolicyView{Raw: []byte("{ \"max_quantity\": 200 }\n"), SHA256: fakeHash}
 }
 
-func (g *fakeGate) Audit(_ context.Context, limit int) ([]ledger.Decision, error) {
+func (g *fakeGate) Propose(_ context.Context, c gate.Call) ledger.Decision {
 	g.mu.Lock()
-	g.limits = append(g.limits, limit)
+	g.proposed = append(g.proposed, c)
 	g.mu.Unlock()
-	if g.audit != nil {
-		return g.audit(limit)
+	d := decide(c, ledger.ApprovalPending)
+	if d.Verdict == policy.Allow {
+		d = heldDecision(c)
+	}
+	return d
+}
+
+func (g *fakeGate) Query(_ context.Context, q gate.Query) (gate.Found, error) {
+	g.mu.Lock()
+	g.limits, g.queries = append(g.limits, q.Limit), append(g.queries, q)
+	g.mu.Unlock()
+	if g.audit == nil {
+		return gate.Found{}, nil
+	}
+	ds, err := g.audit(q.Limit)
+	return gate.Found{Decisions: ds}, err
+}
+
+func (g *fakeGate) Portfolio(_ context.Context, agent trade.Agent) (gate.Portfolio, error) {
+	g.asked(control{what: "portfolio", agent: agent})
+	if g.portfolio != nil {
+		return g.portfolio()
+	}
+	return gate.Portfolio{Account: "paper", At: fakeNow()}, nil
+}
+
+func (g *fakeGate) Quote(_ context.Context, s trade.Symbol) (trade.Quote, bool, error) {
+	g.asked(control{what: "quote"})
+	if g.quote != nil {
+		return g.quote(s)
+	}
+	return trade.Quote{Symbol: s, At: fakeNow().Add(-90500 * time.Millisecond)}, true, nil
+}
+
+func (g *fakeGate) Proposal(_ context.Context, agent trade.Agent, id trade.IntentID) (ledger.Decision, error) {
+	g.asked(control{what: "proposal", agent: agent, id: id})
+	return g.held()
+}
+
+func (g *fakeGate) Await(_ context.Context, o gate.Origin, tier trade.Tier, id trade.IntentID, wait time.Duration) (ledger.Decision, error) {
+	g.asked(control{what: "await", agent: o.Agent, tier: tier, id: id, wait: wait})
+	return g.held()
+}
+
+func (g *fakeGate) Withdraw(_ context.Context, o gate.Origin, tier trade.Tier, id trade.IntentID, reason string) (ledger.Decision, error) {
+	g.asked(control{what: "withdraw", agent: o.Agent, tier: tier, id: id, reason: reason})
+	return g.held()
+}
+
+func (g *fakeGate) held() (ledger.Decision, error) {
+	if g.proposal != nil {
+		return g.proposal()
+	}
+	return heldDecision(gate.Call{}), nil
+}
+
+func (g *fakeGate) CancelOwn(_ context.Context, o gate.Origin, tier trade.Tier, id trade.IntentID) (gate.CancelResult, error) {
+	g.asked(control{what: "cancel", agent: o.Agent, tier: tier, id: id})
+	if g.cancel != nil {
+		return g.cancel()
+	}
+	return gate.CancelResult{Intent: id, Outcome: trade.Accepted}, nil
+}
+
+func (g *fakeGate) Kill(_ context.Context, r gate.StopRequest) (gate.StopReport, error) {
+	g.asked(control{what: "kill", agent: r.Agent, tier: r.Tier, scope: r.Scope, reason: r.Reason})
+	if g.kill != nil {
+		return g.kill(r)
+	}
+	return gate.StopReport{Stop: ledger.Stop{Scope: r.Scope, By: "agent:local", Reason: r.Reason, Since: fakeNow()}, Recorded: true}, nil
+}
+
+func (g *fakeGate) Stops(context.Context) ([]ledger.Stop, error) {
+	if g.stops != nil {
+		return g.stops()
 	}
 	return nil, nil
 }
@@ -95,10 +194,20 @@ func decide(c gate.Call, then ledger.AuditState) ledger.Decision {
 	return d
 }
 
-func newTools(t testing.TB, g Gate) *Tools {
+// heldDecision is one that waits for a person.
+func heldDecision(c gate.Call) ledger.Decision {
+	d := decide(c, ledger.ApprovalPending)
+	d.Verdict, d.Hold = policy.Hold, ledger.Hold{Expires: fakeNow().Add(30 * time.Minute), Approvers: 1}
+	d.Reasons = append(d.Reasons, policy.Reason{Code: policy.ApprovalRequired, Message: "a proposal waits for a person"})
+	return d
+}
+
+func newTools(t testing.TB, g Gate) *Tools { return newToolsAt(t, g, trade.TierExecute) }
+
+func newToolsAt(t testing.TB, g Gate, tier trade.Tier) *Tools {
 	t.Helper()
 	tools, err := New(Config{
-		Gate: g, Now: fakeNow, Agent: "local", ClaudeSession: "a3f0", Version: "1.2.3",
+		Gate: g, Now: fakeNow, Tier: tier, Agent: "local", ClaudeSession: "a3f0", Version: "1.2.3",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -227,6 +336,7 @@ const (
 	goodA     = `{"symbol":"AAPL","side":"buy","quantity":"10","order_type":"limit","limit_price":"150.00"}`
 	goodB     = `{"ticker":"AAPL","direction":"buy","qty":"10","order_type":"limit","price":"150.00"}`
 	goodCheck = goodA
+	someID    = "01JDZZZZZZZZZZZZZZZZZZZZZZ"
 )
 
 // answered is the part of a tool's object that tests look at.
@@ -241,6 +351,12 @@ type answered struct {
 		Observed string     `json:"observed"`
 		Message  string     `json:"message"`
 	} `json:"reasons"`
+	Error     string            `json:"error"`
+	Required  *int              `json:"required_tier"`
+	Current   *int              `json:"current_tier"`
+	Proposal  string            `json:"proposal_id"`
+	Repeated  bool              `json:"repeated"`
+	Stops     []json.RawMessage `json:"stops"`
 	Decisions []json.RawMessage `json:"decisions"`
 	Valid     *bool             `json:"valid"`
 	Policy    json.RawMessage   `json:"policy"`

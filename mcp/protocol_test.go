@@ -74,7 +74,7 @@ func converse(t *testing.T, s *sdk.ClientSession, version string) {
 		t.Errorf("capabilities %s", caps)
 	}
 	list, err := s.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 5 {
+	if err != nil || len(list.Tools) != len(published) {
 		t.Fatalf("tools: %v, %v", list, err)
 	}
 	for _, tool := range list.Tools {
@@ -120,15 +120,16 @@ func converse(t *testing.T, s *sdk.ClientSession, version string) {
 	}
 }
 
-// checkAdvertised holds what a client is told of a tool to the truth: only the two that place orders change anything,
-// they cannot be undone, and a plain repeat is a second order.
+// checkAdvertised holds what a client is told of a tool to the truth: placing an order cannot be undone, and a plain
+// repeat is a second order.
 func checkAdvertised(t *testing.T, tool *sdk.Tool) {
 	t.Helper()
 	a := tool.Annotations
-	places := strings.HasPrefix(tool.Name, "paper_place_order_")
-	if a == nil || a.ReadOnlyHint == places || a.DestructiveHint == nil || *a.DestructiveHint != places || a.IdempotentHint == places ||
-		a.OpenWorldHint == nil || *a.OpenWorldHint {
-		t.Errorf("%s: annotations %+v", tool.Name, a)
+	for _, want := range published {
+		if want.name == tool.Name && (a == nil || a.ReadOnlyHint != want.readOnly || a.DestructiveHint == nil || *a.DestructiveHint != want.ends ||
+			a.OpenWorldHint == nil || *a.OpenWorldHint || strings.HasPrefix(tool.Name, "paper_place_order_") && a.IdempotentHint) {
+			t.Errorf("%s: annotations %+v", tool.Name, a)
+		}
 	}
 	in, _ := tool.InputSchema.(map[string]any)
 	if in["additionalProperties"] != false || tool.OutputSchema == nil || tool.Description == "" || tool.Title == "" {

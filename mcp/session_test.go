@@ -378,6 +378,10 @@ func TestPanicsBecomeAnswers(t *testing.T) {
 		check:   func(context.Context, gate.Call) ledger.Decision { panic("check") },
 		view:    func() gate.PolicyView { panic(errors.New("view")) },
 		audit:   func(int) ([]ledger.Decision, error) { return make([]ledger.Decision, 1)[1:2], nil },
+
+		portfolio: func() (gate.Portfolio, error) { panic("portfolio") },
+		kill:      func(gate.StopRequest) (gate.StopReport, error) { panic("kill") },
+		proposal:  func() (ledger.Decision, error) { panic("proposal") },
 	}
 	p := startPeer(t, newTools(t, g))
 	p.open()
@@ -387,6 +391,9 @@ func TestPanicsBecomeAnswers(t *testing.T) {
 		{"trade_check", goodCheck, string(ledger.Blocked)},
 		{"trade_policy_get", `{}`, ""},
 		{"trade_audit", `{}`, ""},
+		{"portfolio_get", `{}`, ""},
+		{"kill_switch_engage", `{}`, ""},
+		{"trade_execute", `{"proposal_id":"` + someID + `"}`, ""},
 	} {
 		r := p.ask(callLine(i+1, c.tool, c.args), fmt.Sprint(i+1)).tool(t)
 		a := object(t, r.Structured)

@@ -13,22 +13,45 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
 )
 
-func TestTableHasTheFiveToolsAndNoOther(t *testing.T) {
-	executes := map[string]bool{
-		"paper_place_order_a": true, "paper_place_order_b": true, "trade_check": false, "trade_policy_get": false, "trade_audit": false,
-	}
+// published is the table of tools: the tier that each needs, and whether it changes nothing.
+var published = []struct {
+	name           string
+	tier           trade.Tier
+	readOnly, ends bool
+}{
+	{"paper_place_order_a", trade.TierExecute, false, true},
+	{"paper_place_order_b", trade.TierExecute, false, true},
+	{"trade_check", trade.TierRead, true, false},
+	{"trade_policy_get", trade.TierRead, true, false},
+	{"trade_audit", trade.TierRead, true, false},
+	{"journal_query", trade.TierRead, true, false},
+	{"portfolio_get", trade.TierRead, true, false},
+	{"market_quote", trade.TierRead, true, false},
+	{"proposal_get", trade.TierRead, true, false},
+	{"trade_propose", trade.TierPropose, false, false},
+	{"proposal_withdraw", trade.TierPropose, false, true},
+	{"order_cancel", trade.TierPropose, false, true},
+	{"kill_switch_engage", trade.TierPropose, false, true},
+	{"trade_execute", trade.TierExecute, true, false},
+}
+
+func TestTableHasThePublishedToolsAndNoOther(t *testing.T) {
 	rows := newTools(t, &fakeGate{}).List()
-	for _, row := range rows {
-		want, ok := executes[row.Name]
-		if !ok || row.Executes != want {
-			t.Errorf("%s: executes %v", row.Name, row.Executes)
+	if len(rows) != len(published) {
+		t.Fatalf("%d tools, want %d", len(rows), len(published))
+	}
+	for i, row := range rows {
+		want := published[i]
+		executes := strings.HasPrefix(row.Name, "paper_place_order_")
+		if row.Name != want.name || row.Tier != want.tier || row.ReadOnly != want.readOnly || row.Destructive != want.ends || row.Executes != executes {
+			t.Errorf("%s: %+v", row.Name, row)
 		}
-		delete(executes, row.Name)
 		if len(row.Description) < 80 || row.Title == "" {
 			t.Errorf("%s has no text", row.Name)
 		}
@@ -40,13 +63,13 @@ func TestTableHasTheFiveToolsAndNoOther(t *testing.T) {
 			t.Errorf("%s: the schema takes additional properties: %s", row.Name, row.Input)
 		}
 	}
-	if len(executes) > 0 {
-		t.Errorf("missing: %v", executes)
-	}
 }
 
 func TestNewRefusesAnIncompleteConfig(t *testing.T) {
-	for _, c := range []Config{{}, {Gate: &fakeGate{}}, {Now: fakeNow}} {
+	for _, c := range []Config{
+		{}, {Gate: &fakeGate{}, Agent: "local"}, {Now: fakeNow, Agent: "local"}, {Gate: &fakeGate{}, Now: fakeNow},
+		{Gate: &fakeGate{}, Now: fakeNow, Agent: "local", Tier: 3},
+	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
@@ -82,7 +105,7 @@ func TestOrderToolsGiveTheGateTheSameOrderAndTheBytesAsReceived(t *testing.T) {
 
 func TestConfiguredAccountWins(t *testing.T) {
 	g := &fakeGate{}
-	tools, err := New(Config{Gate: g, Now: fakeNow, Account: "paper-2"})
+	tools, err := New(Config{Gate: g, Now: fakeNow, Agent: "local", Tier: trade.TierExecute, Account: "paper-2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +229,7 @@ func TestUnknownToolIsAnswered(t *testing.T) {
 func TestDialectThatPanicsIsAFaultThatTheGateRecords(t *testing.T) {
 	g := &fakeGate{}
 	tools := newTools(t, g)
-	broken := tools.orderTool(nilDialect())
+	broken := tools.orderTool("paper_place_order_a", nilDialect())
 	r := broken.run(t.Context(), call{raw: []byte(goodA)})
 	calls := g.calls()
 	if len(calls) != 1 || !calls[0].Order.IsZero() || len(calls[0].Faults) != 1 || calls[0].Faults[0].Code != policy.InternalError {
@@ -317,7 +340,7 @@ func TestReadingToolsReadArgumentsStrictly(t *testing.T) {
 		{fill(64 << 10), "FIELD_UNKNOWN"},
 		{fill(64<<10 + 1), "BODY_TOO_LARGE"},
 	} {
-		for _, tool := range []string{"trade_policy_get", "trade_audit"} {
+		for _, tool := range []string{"trade_policy_get", "trade_audit", "journal_query", "portfolio_get", "kill_switch_engage"} {
 			g := &fakeGate{}
 			r := newTools(t, g).Call(t.Context(), gate.Origin{}, tool, []byte(c.raw))
 			a := object(t, r.JSON)
@@ -341,24 +364,62 @@ func TestAuditThatCannotReadSaysSoAndHidesTheCause(t *testing.T) {
 	}
 }
 
-// TestAnswersKeepTheirSchemas validates every kind of answer by the schema that is advertised for it.
-func TestAnswersKeepTheirSchemas(t *testing.T) {
+// lively is a gate that gives every kind of answer in turn, and panics now and then.
+func lively(t *testing.T) *fakeGate {
 	states := []ledger.AuditState{ledger.Succeeded, ledger.Blocked, ledger.Failed, ledger.OutcomeUnknown, ledger.Allowed}
 	n := 0
-	g := &fakeGate{
+	refusal := &gate.Refusal{Code: policy.TierTooLow, Message: "no", Tier: &ledger.TierGap{Required: 2}}
+	turn := func() error {
+		switch n++; {
+		case n%7 == 0:
+			panic("now and then")
+		case n%3 == 0:
+			return refusal
+		}
+		return nil
+	}
+	cash := trade.Whole(5)
+	return &fakeGate{
 		execute: func(_ context.Context, c gate.Call) ledger.Decision {
 			d := decide(c, states[n%len(states)])
 			d.Status, d.OrderID, d.Message, d.Repeated, d.Error, d.AgentReason = "SUCCESS", "7", "filled", true, "x", "because"
 			d.Flags = []string{"ARGUMENTS_CHANGED"}
-			if n++; n%7 == 0 {
-				panic("now and then")
-			}
+			d.Tier, d.Stops = &ledger.TierGap{Required: 2}, []ledger.Stop{stopOf("symbol:AAPL")}
+			_ = turn()
 			return d
 		},
 		audit: func(int) ([]ledger.Decision, error) {
 			return []ledger.Decision{decide(gate.Call{}, ledger.Blocked), {}}, nil
 		},
+		stops: func() ([]ledger.Stop, error) {
+			if n++; n%5 == 0 {
+				return []ledger.Stop{stopOf("everything")}, nil
+			}
+			return nil, nil
+		},
+		portfolio: func() (gate.Portfolio, error) { return somePortfolio(t, &cash), turn() },
+		quote:     func(s trade.Symbol) (trade.Quote, bool, error) { n++; return trade.Quote{Symbol: s}, n%2 == 0, nil },
+		proposal: func() (ledger.Decision, error) {
+			d := heldDecision(gatetest.Call(t, "buy", "AAPL", "10", "150.00"))
+			d.ApprovedBy, d.EndedBy = []string{"anna"}, "person:olga"
+			return d, turn()
+		},
+		cancel: func() (gate.CancelResult, error) {
+			return gate.CancelResult{Intent: someID, Outcome: trade.Outcome(n % 3), Message: "m"}, turn()
+		},
+		kill: func(r gate.StopRequest) (gate.StopReport, error) {
+			order := gatetest.Order(t, "buy", "AAPL", "10", "150.00")
+			return gate.StopReport{Stop: stopOf(r.Scope.String()), Orders: []gate.StopOrder{
+				{Intent: someID, Order: order, Agent: r.Agent, State: gate.StopStillThere, Message: "no"},
+				{Intent: someID, Order: order, Agent: "bob", State: gate.StopGone},
+			}}, turn()
+		},
 	}
+}
+
+// TestAnswersKeepTheirSchemas validates every kind of answer by the schema that is advertised for it.
+func TestAnswersKeepTheirSchemas(t *testing.T) {
+	g := lively(t)
 	tools := newTools(t, g)
 	for _, row := range tools.List() {
 		var in, out jsonschema.Schema
@@ -372,7 +433,9 @@ func TestAnswersKeepTheirSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", row.Name, err)
 		}
-		for _, raw := range []string{goodA, goodB, `{}`, `{"limit":5}`, `null`, `{"a":1,"a":1}`, goodA, goodB, goodA, goodB} {
+		for _, raw := range []string{
+			goodA, goodB, `{}`, `{"limit":5}`, `null`, `{"a":1,"a":1}`, goodA, goodB, goodA, goodB, fitting(row.Name), fitting(row.Name), fitting(row.Name),
+		} {
 			r := tools.Call(t.Context(), gate.Origin{ToolCallID: "call_1"}, row.Name, []byte(raw))
 			var v any
 			if err := json.Unmarshal(r.JSON, &v); err != nil {
