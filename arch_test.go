@@ -48,6 +48,7 @@ var outside = map[string][]string{
 	"github.com/go-telegram/bot":             {"telegram"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/spf13/pflag":                 {"cmd/sallyport"},
+	"golang.org/x/term":                      {"cmd/sallyport"},
 	"github.com/google/jsonschema-go":        {},
 	"pgregory.net/rapid":                     {},
 	"github.com/rogpeppe/go-internal":        {},

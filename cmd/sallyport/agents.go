@@ -1,240 +1,133 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"errors"
-	"io"
-	"log/slog"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"sallyport/gate"
-	"sallyport/hook"
+	"sallyport/ledger"
 	"sallyport/trade"
 	"sallyport/wire"
 )
 
-// log is where causes go that a caller is not told: standard error, never standard output, which is the protocol's.
-func (a *app) log() *slog.Logger {
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
-}
-
-func mcpCommand(a *app) *cobra.Command {
+func agentsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "mcp", Short: "Serve the five tools to an agent over MCP on standard input and output",
-		GroupID: groupAgents, Args: exactly(0),
-		Long: `Serve the Model Context Protocol on standard input and output: two tools that
-place paper orders through the gate, and three that only read. The server ends
-when its input ends. Messages for people go to standard error.
-
-The harness starts it; see the examples for what to configure there.`,
-		Example: `  claude mcp add sallyport -- sallyport mcp
-  codex mcp add sallyport -- sallyport mcp`,
+		Use: "agents", Short: "Say which agents the daemon lets in, and how far", GroupID: groupControl,
+		Long: `An agent is let in by the daemon with a token of its own, which carries its name
+and its highest tier: 0 reads, 1 proposes and may stop everything, 2 executes. The
+environment of its process can only lower it. The token is shown once, when it is
+made, and only its hash is kept. Only the owner adds, removes and rotates.`,
+		Example: `  sallyport agents add desk --tier 1
+  SALLYPORT_DAEMON=unix:$HOME/.sallyport/run/agents.sock \
+      SALLYPORT_TOKEN_FILE=desk.token SALLYPORT_TIER=1 sallyport mcp`,
 	}
-	withAgent(a, c)
-	return runs(c, func(ctx context.Context, _ []string) error {
-		g, cfg, err := a.openGate(ctx, trading)
-		if err != nil {
-			return err
-		}
-		t, err := a.tools(g, cfg)
-		if err == nil {
-			err = t.ServeStdio(ctx)
-		}
-		return errors.Join(err, g.Close())
-	})
+	return parent(c, agentsAddCommand(a), agentsRemoveCommand(a), agentsRotateCommand(a), agentsListCommand(a))
 }
 
-func toolCommand(a *app) *cobra.Command {
-	o := gate.Origin{}
-	var surface, harness, session, call string
-	surfaces := []string{"cli", "plugin"}
+func agentsAddCommand(a *app) *cobra.Command {
+	tier := ""
 	c := &cobra.Command{
-		Use: "tool NAME", Short: "Run one of the five tools on arguments from standard input",
-		GroupID: groupAgents, Args: exactly(1),
-		Long: `Run one tool exactly as the MCP server would: its arguments are read from
-standard input, one JSON object; its answer is printed, one JSON object. Plugins
-of harnesses call this. Whatever the exit code, an answer that was printed
-counts.
-
-Exit codes: those of the decision in the answer: 0 allowed or fine, 1 denied or
-an error; 4 is reserved.`,
-		Example: `  echo '{}' | sallyport tool trade_policy_get
-  sallyport tool trade_check < order.json
-  sallyport tool paper_place_order_a --surface plugin --harness hermes \
-      --session s1 --tool-call-id call_7 < order.json`,
-		ValidArgs: []string{"paper_place_order_a", "paper_place_order_b", "trade_check", "trade_policy_get", "trade_audit"},
+		Use: "add NAME --tier N", Short: "Add an agent and show its token", Args: exactly(1),
+		Long: `Add an agent with its highest tier, and show the token that is made for it, once.
+Only the owner may.`,
+		Example: "  sallyport agents add desk --tier 1",
 	}
-	c.Flags().StringVar(&surface, "surface", "cli", "through what the call came, `S`: cli or plugin")
-	c.Flags().StringVar(&harness, "harness", "", "the harness `H` that drives the agent: "+strings.Join(harnesses(), ", "))
-	c.Flags().StringVar(&session, "session", "", "the harness's session `ID`")
-	c.Flags().StringVar(&call, "tool-call-id", "", "the harness's `ID` of this tool call")
-	completes(c, "surface", words(surfaces...))
-	completes(c, "harness", words(harnesses()...))
-	withAgent(a, c)
-	return runs(c, func(ctx context.Context, args []string) error {
-		switch {
-		case !slices.Contains(surfaces, surface):
-			return usage("Use cli or plugin.", "the surface %q is not known", show(surface))
-		case c.Flags().Changed("harness") && !slices.Contains(harnesses(), harness):
-			return harnessProblem(harness)
-		}
-		o.Surface, o.Harness, o.Session, o.ToolCallID = surface, trade.Harness(harness), trade.Session(session), trade.ToolCallID(call)
-		raw, err := a.body(ctx, "-")
-		if err != nil {
-			return err
-		}
-		g, cfg, err := a.openGate(ctx, useOf(args[0]))
-		if err != nil {
-			return err
-		}
-		defer g.Close()
-		o.Agent = cfg.Agent
-		t, err := a.tools(g, cfg)
-		if err != nil {
-			return err
-		}
-		r := t.Call(ctx, o, args[0], raw)
-		if err := a.printJSON(r.JSON); err != nil {
-			return err
-		}
-		return result(codeOfAnswer(r.JSON, r.IsError))
-	})
-}
-
-// useOf says what a tool wants of the gate. All of them create what is missing, since an agent's first call may be any.
-func useOf(tool string) use {
-	if strings.HasPrefix(tool, "paper_") {
-		return trading
-	}
-	return founding
-}
-
-// maxAnswerDepth bounds the nesting of a tool's answer, which is ours.
-//
-//limit:cli-answer-depth A tool's answer nested over 64 levels is taken for a failure, exit code 3.
-const maxAnswerDepth = 64
-
-// codeOfAnswer returns the exit code of a tool's answer: by the verdict in it, if there is one.
-func codeOfAnswer(answer []byte, isError bool) int {
-	v, err := wire.Read(answer, wire.Limits{Bytes: len(answer), Depth: maxAnswerDepth})
-	if err != nil {
-		return exitInternal
-	}
-	verdict, _ := v.Member("verdict")
-	switch {
-	case verdict.Text == "hold":
-		return exitHeld
-	case verdict.Text == "deny", isError:
-		return exitDenied
-	}
-	return exitFine
-}
-
-// harnesses are those whose hooks are known.
-func harnesses() []string { return []string{"claude", "codex", "gemini", "qwen", "hermes"} }
-
-func harnessProblem(name string) *problem {
-	return usage("Use one of "+strings.Join(harnesses(), ", ")+".", "the harness %q is not known%s", show(name), perhaps("", nearest(name, harnesses())))
-}
-
-// hookCommand is for the help, and for printing settings: a hook itself never comes this far.
-func hookCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use: "hook HARNESS", Short: "Answer a tool-call hook of a harness, or print the settings that arm it", GroupID: groupAgents,
-		ValidArgs: harnesses(),
-		Long: `Answer one tool-call event of a harness: claude, codex, gemini, qwen or hermes.
-The event is read from standard input. A tool that no guard names passes: exit
-code 0 and no output. A guarded order is decided by the gate: an allow is
-printed, exit code 0; everything else, every failure included, is a denial that
-all five harnesses understand, exit code 2. It answers within 2 seconds.
-
-Harnesses start this command; 'sallyport hook print HARNESS' prints what to put
-into their settings. It never creates a data directory.`,
-		Example: `  sallyport hook print claude
-  sallyport hook claude < event.json`,
-	}
-	return parent(c, hookPrintCommand(a))
-}
-
-func hookPrintCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use: "print HARNESS", Short: "Print the settings that arm the hook in a harness", Args: exactly(1), ValidArgs: harnesses(),
-		Long: `Print the settings snippet to paste, in the composition that is fail-closed for
-that harness, and what the file cannot say. The snippet goes to standard output,
-the rest to standard error, so that the output can be redirected into a file.
-
-The matcher takes Sallyport's own order tools and those that the guards in
-sallyport.json name: {"match": NAME, "dialect": D}, where NAME is a tool's name or a
-prefix that ends in *, and D reads its orders: paper_place_order_a,
-paper_place_order_b or alpaca. A guard with "pass": true leaves tools to the
-harness. One with neither denies every call: TOOL_UNKNOWN. A guard of an MCP tool
-holds for both of the names that harnesses give it: mcp__SERVER__TOOL, and
-mcp_SERVER_TOOL in Gemini CLI and Hermes.`,
-		Example: "  sallyport hook print claude\n  sallyport hook print codex > snippet.toml",
-	}
-	withJSON(a, c, "print one object")
-	return runs(c, func(_ context.Context, args []string) error {
-		target, err := a.target(args[0])
-		if err != nil {
-			return err
-		}
-		s, err := hook.Print(target)
-		if err != nil {
-			return usage("Name the data directory and the program by paths that can be shown.", "%s", plain(err))
-		}
-		if a.json {
-			return a.printJSON(appendSnippet(nil, target.Harness, s))
-		}
-		a.printf("%s\n", strings.TrimRight(s.Text, "\n"))
-		a.remark("", "Goes into "+s.File)
-		for _, n := range s.Notes {
-			a.remark("- ", n)
+	c.Flags().StringVar(&tier, "tier", "", "the highest tier `N`: 0 read, 1 propose and stop, 2 execute (required)")
+	completes(c, "tier", words("0", "1", "2"))
+	withJSON(a, withCredential(a, c, yourCredential), "print one object")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if _, ok := trade.ParseTier(tier); !ok {
+			return usage("Use 0 (read), 1 (propose, and stop everything) or 2 (execute).", "--tier %q is no tier", show(tier))
 		}
 		return nil
+	}
+	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
+		t, _ := trade.ParseTier(tier)
+		token, err := o.AddAgent(ctx, trade.Agent(args[0]), t)
+		return a.made("agent", "token", args[0], token, err)
 	})
 }
 
-// remark writes wrapped text to standard error behind a mark.
-func (a *app) remark(mark, text string) {
-	margin := strings.Repeat(" ", len(mark))
-	_, _ = io.WriteString(a.stderr, mark+strings.TrimPrefix(indent(margin, text), margin))
+func agentsRotateCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "rotate NAME", Short: "Give an agent a new token; the old one ends", Args: exactly(1),
+		Long:    "Give an agent a new token, shown once. The old one ends at once. Only the owner may.",
+		Example: "  sallyport agents rotate desk",
+	}
+	withJSON(a, withCredential(a, c, yourCredential), "print one object")
+	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
+		token, err := o.RotateAgent(ctx, trade.Agent(args[0]))
+		return a.made("agent", "token", args[0], token, err)
+	})
 }
 
-// target says what a snippet is for: this binary by its absolute path, and the data directory if it is not the default.
-func (a *app) target(harness string) (hook.Target, error) {
-	if !slices.Contains(harnesses(), harness) {
-		return hook.Target{}, harnessProblem(harness)
+func agentsRemoveCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "remove NAME", Short: "End an agent's token", Args: exactly(1),
+		Long:    "End an agent's token at once. Only the owner may. Its orders and proposals stay.",
+		Example: "  sallyport agents remove desk",
 	}
-	home, cfg, err := a.dataDir()
-	if err != nil {
-		return hook.Target{}, err
-	}
-	binary, err := os.Executable()
-	if err != nil {
-		return hook.Target{}, err
-	}
-	t := hook.Target{Harness: harness, Binary: binary, DataDir: home, Guards: cfg.Guards}
-	if byDefault, err := resolveHome(given{}, func(name string) string { // as a harness will see it, without our environment
-		if name == "HOME" {
-			return a.getenv(name)
-		}
-		return ""
-	}); err == nil {
-		t.Default = byDefault
-		if byDefault == home {
-			t.DataDir = ""
-		}
-	}
-	return t, nil
+	withJSON(a, withCredential(a, c, yourCredential), "print one object")
+	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
+		return a.removed("agent", args[0], o.RemoveAgent(ctx, trade.Agent(args[0])))
+	})
 }
 
-func appendSnippet(b []byte, harness string, s hook.Snippet) []byte {
-	b = wire.AppendText(append(b, '{'), "harness", harness)
-	b = wire.AppendText(b, "file", s.File)
-	b = wire.AppendText(b, "text", s.Text)
-	return append(appendTexts(wire.AppendName(b, "notes"), s.Notes), '}')
+func agentsListCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List the agents with a token", Args: exactly(0),
+		Long:    "List the agents that the daemon lets in with a token, and their highest tier.",
+		Example: "  sallyport agents list --json",
+	}
+	withJSON(a, withCredential(a, c, yourCredential), "print one object a line")
+	return runs(c, func(ctx context.Context, _ []string) error {
+		o, err := a.openLists(ctx)
+		if err != nil {
+			return err
+		}
+		defer o.Close()
+		all, err := o.Agents(ctx)
+		if err != nil {
+			return refused(err)
+		}
+		return a.printLines(func(w *bufio.Writer) error {
+			if a.json {
+				for _, g := range all {
+					w.Write(append(appendGrant(nil, g), '\n'))
+				}
+				return nil
+			}
+			w.WriteString(describeAgents(all))
+			return nil
+		})
+	})
+}
+
+func describeAgents(all []ledger.Grant) string {
+	if len(all) == 0 {
+		return "No agent has a token, so the daemon lets nobody in. The owner makes one:\n  sallyport agents add NAME --tier 1\n"
+	}
+	rows := [][]string{{"AGENT", "TIER", "MAY"}}
+	for _, g := range all {
+		rows = append(rows, []string{show(string(g.Agent)), g.Tier.String(), tierText(g.Tier)})
+	}
+	return table(rows)
+}
+
+// tierText says what a tier may do.
+func tierText(t trade.Tier) string {
+	switch t {
+	case trade.TierRead:
+	case trade.TierPropose:
+		return "read, propose, cancel its own, stop everything"
+	case trade.TierExecute:
+		return "read, propose, cancel its own, stop everything, execute"
+	}
+	return "read"
+}
+
+func appendGrant(b []byte, g ledger.Grant) []byte {
+	b = wire.AppendText(append(b, '{'), "agent", string(g.Agent))
+	return append(append(wire.AppendName(b, "tier"), g.Tier.String()...), '}')
 }

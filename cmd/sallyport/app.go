@@ -24,6 +24,9 @@ type app struct {
 	now    func() time.Time
 	random func(*[10]byte)
 
+	granted grant // what this process may do, read once
+	secret  descriptor
+
 	home  given // --data-dir
 	agent given // --agent
 	json  bool  // --json

@@ -39,10 +39,7 @@ func (b *desk) run(stdin io.Reader, args ...string) ran {
 	var out, errOut bytes.Buffer
 	a := &app{stdin: stdin, stdout: &out, stderr: &errOut, now: b.now, random: fillRandom}
 	a.getenv = func(name string) string {
-		if name == homeVariable {
-			return b.home
-		}
-		return ""
+		return map[string]string{homeVariable: b.home, tierVariable: "2"}[name]
 	}
 	code := run(a, args)
 	return ran{code, out.String(), errOut.String()}
@@ -195,7 +192,7 @@ func sallyport(t *testing.T, home string, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &exec.Cmd{Path: self, Args: append([]string{"sallyport"}, args...), Env: append(os.Environ(), homeVariable+"="+home)}
+	return &exec.Cmd{Path: self, Args: append([]string{"sallyport"}, args...), Env: append(os.Environ(), homeVariable+"="+home, tierVariable+"=2")}
 }
 
 // TestMCPEndsCleanlyOnASignal interrupts a session that has answered and waits for more.

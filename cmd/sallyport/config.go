@@ -11,6 +11,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"sallyport/gate"
 	"sallyport/hook"
 	"sallyport/trade"
 	"sallyport/wire"
@@ -23,8 +24,9 @@ const configName = "sallyport.json"
 const agentVariable = "SALLYPORT_AGENT"
 
 // config is what sallyport.json says: JSON with comments and trailing commas. The file is optional, and so is every
-// key; unknown and duplicate keys are errors. Flags win over the environment (SALLYPORT_HOME, SALLYPORT_AGENT), which
-// wins over the file, which wins over the defaults. Relative paths start at the data directory.
+// key; unknown and duplicate keys are errors. Flags win over the environment (SALLYPORT_HOME, SALLYPORT_AGENT,
+// SALLYPORT_DAEMON and what names a token), which wins over the file, which wins over the defaults. Relative paths start at
+// the data directory. What a process may do, SALLYPORT_TIER, is in the environment only.
 //
 //	{
 //	  "agent": "local",                  // who proposes, unless SALLYPORT_AGENT says so
@@ -41,6 +43,29 @@ const agentVariable = "SALLYPORT_AGENT"
 //	    "send": "5s",                    // from the decision to the first byte that leaves
 //	    "broker": "10s",                 // for the broker's answer
 //	    "lock": "1s"                     // for the journal's lock
+//	  },
+//	  "account": "exclusive",            // or "shared": what no decision explains there is told, and stops nothing
+//	  "approval": {                      // how proposals wait for people
+//	    "expires": "30m",                // 1 s to 24 h
+//	    "execute_within": "15s",         // from the last approval, 1 s to 60 s
+//	    "hold_above_notional": "2500.00",          // none is held for its value without it
+//	    "two_approvers_above_notional": "25000.00",
+//	    "max_open_proposals": 5          // of one agent, 1 to 100
+//	  },
+//	  "daemon": {                        // agents' commands go to a daemon instead of deciding themselves
+//	    "address": "unix:run/agents.sock",         // or http://127.0.0.1:8371; SALLYPORT_DAEMON wins
+//	    "token_file": "agent.token"      // only its owner can read it; SALLYPORT_TOKEN(_FILE) wins
+//	  },
+//	  "serve": {                         // of the daemon itself
+//	    "agents": "127.0.0.1:8371",      // loopback, for agents with a token; "none" for sockets alone
+//	    "people": "127.0.0.1:8372",      // loopback, for people with a credential
+//	    "agents_socket": "run/agents.sock",
+//	    "people_socket": "run/people.sock",
+//	    "socket_uids": [1000],           // other users whose processes may connect to the two sockets
+//	    "sockets": [                     // each lets one agent in without a token
+//	      {"path": "run/desk.sock", "agent": "desk", "tier": 1, "uids": [1001]}
+//	    ],
+//	    "telegram": {"token_file": "telegram.token", "chats": [-1001234567890]}
 //	  }
 //	}
 type config struct {
@@ -51,6 +76,10 @@ type config struct {
 	Guards      []hook.Guard // beside the order tools of our own, which are always guarded
 	RequireHook bool
 	Deadlines   deadlines
+	Shared      bool // the account
+	Approval    gate.Approval
+	Daemon      daemonConfig
+	Serve       serveConfig
 }
 
 // deadlines bound the steps of an order; what is zero is the gate's own default.
@@ -62,6 +91,7 @@ func defaultConfig(home string) config {
 	return config{
 		Agent: "local", Cash: cash,
 		Policy: filepath.Join(home, "policy.json"), Quotes: filepath.Join(home, "quotes.jsonl"),
+		Serve: defaultServe(home),
 	}
 }
 
@@ -112,6 +142,10 @@ func parseConfig(raw []byte, home string) (config, error) {
 		"guards":       func(n string, v wire.Value) { c.Guards = r.guards(v) },
 		"require_hook": func(n string, v wire.Value) { c.RequireHook = r.boolean(n, v) },
 		"deadlines":    func(n string, v wire.Value) { r.deadlines(n, v, &c.Deadlines) },
+		"account":      func(n string, v wire.Value) { c.Shared = r.word(n, v, "exclusive", "shared") == "shared" },
+		"approval":     func(n string, v wire.Value) { r.approval(n, v, &c.Approval) },
+		"daemon":       func(n string, v wire.Value) { r.daemon(n, v, &c.Daemon) },
+		"serve":        func(n string, v wire.Value) { r.serve(n, v, &c.Serve) },
 	})
 	if len(r.errs) > 0 {
 		return config{}, errors.Join(r.errs...)

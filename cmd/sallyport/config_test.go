@@ -63,7 +63,7 @@ func TestConfigRefuses(t *testing.T) {
 		{`[]`, "the file is an array"},
 		{`{} {}`, "line 1, column 4"},
 		{`{"agent":"a"`, "line 1"},
-		{"{\n  \"agnet\": true}", `line 2, column 3: the key "agnet" is not known; the keys are agent, deadlines, guards, paper`},
+		{"{\n  \"agnet\": true}", `line 2, column 3: the key "agnet" is not known; the keys are account, agent, approval, daemon, deadlines`},
 		{"{\"agent\":\"a\",\n\"agent\":\"a\"}", `line 2, column 1: the key "agent" is given twice`},
 		{"{\n\"Agent\":\"a\"}", `line 2, column 1: the key "Agent" is not known`},
 		{`{"agent":1}`, "agent is a number; text is asked"},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,6 +116,55 @@ func (r *configReader) paper(name string, v wire.Value, c *config) {
 			}
 		},
 	})
+}
+
+// word takes one of some words.
+func (r *configReader) word(name string, v wire.Value, words ...string) string {
+	s, ok := r.text(name, v)
+	if ok && !slices.Contains(words, s) {
+		r.fail(v, "%s %q is not known; use one of %s", name, show(s), strings.Join(words, ", "))
+	}
+	return s
+}
+
+// money takes an amount that bounds orders.
+func (r *configReader) money(name string, v wire.Value) *trade.Decimal {
+	s, ok := r.text(name, v)
+	if !ok {
+		return nil
+	}
+	d, ok := trade.ParseDecimal(s)
+	if !ok {
+		r.fail(v, `%s %q is not a plain decimal such as "2500.00"`, name, show(s))
+	}
+	return &d
+}
+
+// integer takes a whole number within bounds.
+func (r *configReader) integer(name string, v wire.Value, least, most int64) int64 {
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	switch {
+	case v.Kind != wire.Number:
+		r.fail(v, "%s is %s; a whole number is asked", name, v.Kind)
+	case err != nil || n < least || n > most:
+		r.fail(v, "%s %s is not a whole number from %d to %d", name, show(v.Text), least, most)
+	}
+	return n
+}
+
+// list calls the reader of each element of an array of at most so many.
+func (r *configReader) list(name string, v wire.Value, most int, element func(string, wire.Value)) {
+	if v.Kind != wire.Array {
+		r.fail(v, "%s is %s; an array is asked", name, v.Kind)
+		return
+	}
+	if len(v.Elems) > most {
+		r.fail(v, "%s has %d elements; at most %d are taken", name, len(v.Elems), most)
+		return
+	}
+	for i, e := range v.Elems {
+		element(fmt.Sprintf("%s[%d]", name, i), e)
+	}
 }
 
 func (r *configReader) guards(v wire.Value) []hook.Guard {

@@ -48,8 +48,8 @@ made; exit code 3 means that one of them did not hold.`,
 const liveText = `The directory of this demo is gone. To see the same with your own agent:
 
   sallyport init --quotes-sample             make ~/.sallyport; edit its policy
-  claude mcp add sallyport -- sallyport mcp  the tools, in Claude Code
-  codex mcp add sallyport -- sallyport mcp   or in Codex, or any MCP client
+  claude mcp add sallyport -e SALLYPORT_TIER=2 -- sallyport mcp
+  codex mcp add sallyport --env SALLYPORT_TIER=2 -- sallyport mcp
   sallyport hook print claude                guard other servers' tools too
   sallyport doctor                           see that all of it is armed
 
@@ -143,7 +143,9 @@ func (d *demo) call(ctx context.Context, tool, args string) (ledger.Decision, er
 	}
 	id := trade.ToolCallID(fmt.Sprintf("call_%d", len(d.calls)+1))
 	o := gate.Origin{Agent: "demo", Surface: "cli", Harness: "demo", Session: "demo", Tool: tool, ToolCallID: id}
-	r := d.gate.Execute(ctx, callOf(t, []byte(args), o))
+	c := callOf(t, []byte(args), o)
+	c.Tier = trade.TierExecute
+	r := d.gate.Execute(ctx, c)
 	d.calls = append(d.calls, r)
 	const margin = "          "
 	d.say("\n  %-7s %s\n%s", fmt.Sprintf("call %d", len(d.calls)), tool, d.paint.dim(indent(margin, strings.ReplaceAll(args, `,"`, `, "`))))

@@ -26,12 +26,27 @@ func stateWord(d ledger.Decision) string {
 		return "partial"
 	case s != "":
 		return s
-	case d.Verdict == policy.Hold:
-		return "held"
-	case d.State == ledger.Blocked:
+	case d.State == ledger.Blocked && d.Verdict != policy.Hold:
 		return "blocked"
+	case d.Verdict == policy.Hold:
+		return holdWord(d.State)
 	}
 	return "allowed"
+}
+
+// holdWord says where a proposal stands that people have not had executed.
+func holdWord(s ledger.AuditState) string {
+	switch s {
+	case ledger.ApprovalGranted:
+		return "approved"
+	case ledger.ApprovalDeclined:
+		return "declined"
+	case ledger.ApprovalWithdrawn:
+		return "withdrawn"
+	case ledger.ApprovalExpired:
+		return "lapsed" // an order that expired at the venue is another thing
+	}
+	return "held"
 }
 
 // headline says in one or two words what came of a decision.
@@ -42,7 +57,7 @@ func headline(d ledger.Decision) string {
 	case d.Verdict == policy.Deny:
 		return "DENIED"
 	case d.Verdict == policy.Hold:
-		return "HELD"
+		return strings.ToUpper(holdWord(d.State))
 	case s == "filled":
 		return "EXECUTED"
 	case s == "partially_filled":
@@ -163,6 +178,7 @@ func details(d ledger.Decision) []row {
 	if d.State != ledger.Succeeded && d.OutcomeBy != ledger.FromPerson {
 		rows = append(rows, row{"message", plainText(printable(d.Message))})
 	}
+	rows = append(rows, approvalRows(d)...)
 	if d.MaxQuantityNow != nil {
 		rows = append(rows, row{"would pass", "at most " + d.MaxQuantityNow.String() + " shares, all else equal"})
 	}
@@ -176,6 +192,36 @@ func details(d ledger.Decision) []row {
 		row{"flags", strings.Join(d.Flags, ", ")}, row{"client id", show(string(d.ClientOrderID))},
 		row{"agent says", printable(d.AgentReason)}, row{"intent", string(d.Intent)}, row{"state", string(d.State)},
 		row{"policy", d.PolicySHA256})
+}
+
+// approvalRows are the rows of what concerns people in control: approvals and stops.
+func approvalRows(d ledger.Decision) (rows []row) {
+	for _, s := range d.Stops {
+		rows = append(rows, row{"stopped", stopText(s)})
+	}
+	if !d.Held() {
+		return rows
+	}
+	if d.State == ledger.ApprovalPending || d.State == ledger.ApprovalGranted {
+		rows = append(rows, row{"expires", moment(d.Hold.Expires)})
+	}
+	if d.Hold.Approvers > 1 {
+		rows = append(rows, row{"needs", fmt.Sprintf("%d persons", d.Hold.Approvers)})
+	}
+	var names []string
+	for _, n := range d.ApprovedBy {
+		names = append(names, show(n))
+	}
+	return append(rows, row{"approved by", strings.Join(names, ", ")}, row{"ended by", show(d.EndedBy)})
+}
+
+// stopText says what a kill switch covers, who engaged it, since when, and why.
+func stopText(s ledger.Stop) string {
+	since := ""
+	if !s.Since.IsZero() {
+		since = " since " + clock(s.Since) + " UTC"
+	}
+	return s.Scope.String() + ", by " + show(s.By) + since + ": " + printable(s.Reason)
 }
 
 // filledText says how much of an order is filled, where a venue tells us.

@@ -96,7 +96,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 	who := ledger.Origin{Agent: "desk", Surface: "mcp"}
 	at := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 	again := func(r ledger.Ruling) ledger.Rejudged {
-		return ledger.Rejudged{Intent: id, Origin: who, Account: "paper", Order: anOrder(t), FirstAt: at, Ruling: r}
+		return ledger.Rejudged{Intent: id, Origin: who, Account: "paper", Order: anOrder(t), FirstAt: at, Ruling: r, Clears: ledger.ClearsSend}
 	}
 	denied := ledger.Ruling{Reasons: []policy.Reason{{Code: "A_B", Message: "x"}, {Code: "C_D", Message: "y"}}}
 	for _, c := range []struct {

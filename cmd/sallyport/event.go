@@ -31,12 +31,34 @@ func eventText(e ledger.Entry) string {
 		return colon("flagged "+x.Flag, x.Detail)
 	case ledger.Asked:
 		return "the harness asked again for the same permission"
+	case ledger.Approved, ledger.ProposalEnded, ledger.AttemptRefused:
+		return controlText(x)
 	case ledger.CancelAsked:
 		return "cancel asked by " + show(string(x.Origin.Agent)) + " through " + x.Origin.Surface
 	case ledger.CancelEnded:
 		return colon("cancel "+x.Outcome.String(), x.Message)
 	}
 	return e.Event
+}
+
+// controlText says what people did about a proposal, or tried to.
+func controlText(e ledger.Event) string {
+	switch x := e.(type) {
+	case ledger.Approved:
+		return "approved by " + show(x.Person) + " through " + show(x.Channel)
+	case ledger.ProposalEnded:
+		return colon(holdWord(x.State)+" by "+show(x.By)+through(x.Channel), x.Reason)
+	case ledger.AttemptRefused:
+		return colon("refused to "+show(x.Action)+" for "+show(x.By)+through(x.Channel)+", "+show(string(x.Code)), x.Message)
+	}
+	return e.Kind()
+}
+
+func through(channel string) string {
+	if channel == "" {
+		return ""
+	}
+	return " through " + show(channel)
 }
 
 func decidedText(e ledger.Decided) string {

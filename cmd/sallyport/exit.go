@@ -16,7 +16,7 @@ const (
 	exitDenied   = 1 // denied, rejected, not known to be executed, or a finding
 	exitUsage    = 2 // wrong usage or configuration
 	exitInternal = 3 // a failure of ours
-	exitHeld     = 4 // a person must decide; reserved, since no policy of this release holds an order
+	exitHeld     = 4 // a person must decide
 )
 
 // problem is an error for people: what is wrong, and what they can do about it.
@@ -76,6 +76,9 @@ func (s silent) Error() string { return fmt.Sprintf("exit code %d", int(s)) }
 func codeOfDecision(d ledger.Decision) int {
 	switch d.Verdict {
 	case policy.Hold:
+		if d.State == ledger.ApprovalDeclined || d.State == ledger.ApprovalWithdrawn || d.State == ledger.ApprovalExpired {
+			return exitDenied
+		}
 		return exitHeld
 	case policy.Allow:
 		if d.State == ledger.Failed || d.State == ledger.OutcomeUnknown {

@@ -77,7 +77,7 @@ func (t *tree) help(c *cobra.Command, _ []string) {
 	helpFlags(&b, "Flags:", c.LocalFlags())
 	helpFlags(&b, "Flags of every command:", c.InheritedFlags())
 	if !c.HasParent() {
-		b.WriteString("\nExit codes:\n  0 allowed or fine, 1 denied or a finding, 2 usage or configuration,\n  3 a failure of Sallyport's own; 4 is reserved\n")
+		b.WriteString("\nExit codes:\n  0 allowed or fine, 1 denied or a finding, 2 usage or configuration,\n  3 a failure of Sallyport's own, 4 held for a person\n")
 		b.WriteString("\nRun 'sallyport COMMAND --help' for more about a command.\n")
 	}
 	fmt.Fprint(c.OutOrStdout(), b.String())
@@ -122,8 +122,8 @@ func helpCommands(b *strings.Builder, c *cobra.Command) {
 // rank says where a command stands in the help, within its group.
 func rank(name string) int {
 	return slices.Index([]string{
-		"demo", "init", "check", "order", "orders", "positions", "cancel", "mcp", "hook", "tool",
-		"audit", "policy", "doctor", "backup", "version", "completion", "help", "list", "show", "verify", "head", "resolve", "export", "validate", "hash", "default",
+		"demo", "init", "check", "order", "propose", "orders", "positions", "cancel", "serve", "people", "agents", "proposals", "approve",
+		"decline", "kill", "reduce", "mcp", "hook", "tool", "audit", "policy", "doctor", "backup", "version", "completion", "help", "list", "show", "verify", "head", "resolve", "export", "validate", "hash", "default",
 	}, name)
 }
 

@@ -71,13 +71,19 @@ func hookConfig(a *app, harness string) (hc hook.Config) {
 			hc.GuardsErr = fmt.Errorf("reading the configuration failed: %v", p)
 		}
 	}()
+	a.granted = readGrant(a.getenv)
 	home, cfg, err := a.dataDir()
 	if err != nil {
 		hc.GuardsErr = err
 		return hc
 	}
 	hc.Guards, hc.Agent = cfg.Guards, cfg.Agent
+	tier, tierErr := a.tier()
+	hc.Tier = tier
 	hc.Open = func(ctx context.Context) (hook.Gate, error) {
+		if tierErr != nil {
+			return nil, tierErr
+		}
 		g, err := a.wire(ctx, permitting, home, cfg)
 		if err != nil {
 			return nil, internal(err)

@@ -25,6 +25,7 @@ func run(a *app, args []string) (code int) {
 			})
 		}
 	}()
+	a.granted = readGrant(a.getenv)
 	if len(args) == 1 && (args[0] == "version" || args[0] == "--version") {
 		printVersion(a)
 		if a.lost() != nil {

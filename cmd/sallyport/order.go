@@ -27,38 +27,71 @@ const defaultTool = "paper_place_order_a"
 func orderCommand(a *app) *cobra.Command {
 	var tool string
 	c := &cobra.Command{
-		Use: "order JSON|-", Short: "Propose one order: decide it, record it, execute it on paper",
+		Use: "order JSON|-", Short: "Send one order: decide it, record it, execute it on paper",
 		GroupID: groupOrders, Args: exactly(1),
 		Long: `Send one guarded order through the gate to the paper venue. The decision is
 recorded before anything acts on it. JSON is the arguments of the tool T, which is
 paper_place_order_a or paper_place_order_b; with - they are read from standard
 input. To try an order without executing it there is check.
 
-Exit codes: 0 executed or working, 1 denied, rejected or not known to be
-executed; 4 is reserved.`,
-		Example: `  sallyport order '{"symbol":"AAPL","side":"buy","quantity":"10",
+It needs tier 2: SALLYPORT_TIER=2. With a daemon configured (SALLYPORT_DAEMON, or
+daemon in sallyport.json) the daemon decides and executes, and the tier is the
+lower of its token's and the environment's.
+
+Exit codes: 0 executed or working, 1 denied, rejected or not known to be executed,
+4 held: a person must approve it first.`,
+		Example: `  export SALLYPORT_TIER=2
+  sallyport order '{"symbol":"AAPL","side":"buy","quantity":"10",
       "order_type":"limit","limit_price":"150.00"}'
   sallyport order --json --tool paper_place_order_b - < order.json`,
 	}
 	toolFlag(c, &tool, defaultTool, executingTools())
 	withJSON(a, withAgent(a, c), "print the decision object")
 	return runs(c, func(ctx context.Context, args []string) error {
-		d, err := findTool(tool, executingTools())
-		if err != nil {
-			return err
-		}
-		raw, err := a.body(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		g, cfg, err := a.openGate(ctx, trading)
-		if err != nil {
-			return err
-		}
-		defer g.Close()
-		call := callOf(d, raw, gate.Origin{Agent: cfg.Agent, Surface: "cli", Tool: tool})
-		return a.decided(g.Execute(ctx, call))
+		return a.submit(ctx, args[0], tool, trading, agentGate.Execute)
 	})
+}
+
+func proposeCommand(a *app) *cobra.Command {
+	var tool string
+	c := &cobra.Command{
+		Use: "propose JSON|-", Short: "Propose one order to a person: it executes once they approve",
+		GroupID: groupOrders, Args: exactly(1),
+		Long: `File an order as a proposal. The whole policy judges it at once; what it denies
+never reaches a person, and everything else waits for one. An approved proposal is
+executed by the daemon. JSON is as for order.
+
+It needs tier 1: SALLYPORT_TIER=1.
+
+Exit codes: 4 held, 1 denied.`,
+		Example: `  SALLYPORT_TIER=1 sallyport propose '{"symbol":"AAPL","side":"buy",
+      "quantity":"10","order_type":"limit","limit_price":"150.00"}'`,
+	}
+	toolFlag(c, &tool, defaultTool, executingTools())
+	withJSON(a, withAgent(a, c), "print the decision object")
+	return runs(c, func(ctx context.Context, args []string) error {
+		return a.submit(ctx, args[0], tool, founding, agentGate.Propose)
+	})
+}
+
+// submit reads an order of one of the tools, has it decided, and says what came of it.
+func (a *app) submit(ctx context.Context, arg, tool string, u use, decide func(agentGate, context.Context, gate.Call) ledger.Decision) error {
+	d, err := findTool(tool, executingTools())
+	if err != nil {
+		return err
+	}
+	raw, err := a.body(ctx, arg)
+	if err != nil {
+		return err
+	}
+	g, who, err := a.openAgent(ctx, u)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	call := callOf(d, raw, gate.Origin{Agent: who.agent, Surface: "cli", Tool: tool})
+	call.Tier = who.tier
+	return a.decided(decide(g, ctx, call))
 }
 
 // toolFlag gives a command the flag --tool with its completions.
@@ -107,7 +140,7 @@ func (a *app) body(ctx context.Context, arg string) ([]byte, error) {
 // callOf parses the arguments of one tool into a guarded call for the paper venue.
 func callOf(d *dialect.Dialect, raw []byte, o gate.Origin) gate.Call {
 	order, tags, faults := d.Parse(paperAccount, raw)
-	return gate.Call{Origin: o, Account: paperAccount, Order: order, Tags: tags, Faults: faults, Raw: raw}
+	return gate.Call{Origin: o, Dialect: d.Name, Account: paperAccount, Order: order, Tags: tags, Faults: faults, Raw: raw}
 }
 
 // decided prints a decision and ends the command with its code.

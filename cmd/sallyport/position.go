@@ -35,7 +35,7 @@ stays pending.`,
 		}
 		theirs := gate.Holdings{Cash: cfg.Cash} // what the venue will open with
 		if g.venue != nil {
-			if theirs, err = g.Holdings(ctx); err != nil {
+			if theirs, err = g.venue.Holdings(ctx); err != nil {
 				return err
 			}
 		}

@@ -12,10 +12,11 @@ import (
 
 // The groups of commands in the help.
 const (
-	groupStart  = "start"
-	groupOrders = "orders"
-	groupAgents = "agents"
-	groupKeep   = "keep"
+	groupStart   = "start"
+	groupOrders  = "orders"
+	groupAgents  = "agents"
+	groupControl = "control"
+	groupKeep    = "keep"
 )
 
 // execute runs the command tree.
@@ -69,11 +70,12 @@ execute.`,
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "Start here:"}, &cobra.Group{ID: groupOrders, Title: "Orders:"},
+		&cobra.Group{ID: groupControl, Title: "People in control:"},
 		&cobra.Group{ID: groupAgents, Title: "For agents and their harnesses:"}, &cobra.Group{ID: groupKeep, Title: "Keeping watch:"},
 	)
 	root.AddCommand(
-		demoCommand(a), initCommand(a), checkCommand(a), orderCommand(a), ordersCommand(a), positionsCommand(a),
-		cancelCommand(a), toolCommand(a), mcpCommand(a), hookCommand(a), auditCommand(a), policyCommand(a),
+		demoCommand(a), initCommand(a), checkCommand(a), orderCommand(a), proposeCommand(a), ordersCommand(a), positionsCommand(a),
+		cancelCommand(a), peopleCommand(a), agentsCommand(a), killCommand(a), reduceCommand(a), toolCommand(a), mcpCommand(a), hookCommand(a), auditCommand(a), policyCommand(a),
 		doctorCommand(a), backupCommand(a), versionCommand(a), completionCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())

@@ -38,6 +38,7 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SALLYPORT_HOME", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("SALLYPORT_TIER", "2") // the scripts of tiers set it themselves
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -32,12 +32,18 @@ const (
 	venue                 // what is on record and at the venue; creates nothing
 	trading               // decide and execute; creates what is missing
 	founding              // create what is missing, and no more
+	serving               // decide and execute for everybody else, from now on; creates what is missing
 )
 
-// opened is a gate with the venue behind it, if the use has one.
+// creates reports whether a use makes a data directory where there is none.
+func (u use) creates() bool { return u == trading || u == founding || u == serving }
+
+// opened is a gate with the venue behind it, if the use has one. Where the data directory is a daemon's, the venue can
+// only be looked at: the gate does not reach it.
 type opened struct {
 	*gate.Gate
-	venue *paper.Broker
+	venue   *paper.Broker
+	daemons bool
 }
 
 // Close closes the gate and then the venue.
@@ -55,7 +61,7 @@ func (a *app) openGate(ctx context.Context, u use) (opened, config, error) {
 	if err != nil {
 		return opened{}, cfg, err
 	}
-	if u != trading && u != founding {
+	if !u.creates() {
 		if err := a.founded(home); err != nil {
 			return opened{}, cfg, err
 		}
@@ -93,24 +99,30 @@ const noHome = "'sallyport init' makes one; SALLYPORT_HOME or --data-dir names a
 
 // wire puts together the venue with its quotes, and the gate in front of it.
 func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opened, err error) {
-	create := u == trading || u == founding
-	if err := gate.PrepareHome(home, create); err != nil {
+	if err := gate.PrepareHome(home, u.creates()); err != nil {
 		return opened{}, err
 	}
 	path := filepath.Join(home, paperName)
 	_, missing := os.Stat(path)
+	quotes := &market.File{Path: cfg.Quotes}
 	gc := gate.Config{
-		Home: home, Create: create, PolicyFile: cfg.Policy, RequireHook: cfg.RequireHook, Now: a.now, Entropy: a.random,
+		Home: home, Create: u.creates(), PolicyFile: cfg.Policy, RequireHook: cfg.RequireHook, Now: a.now, Entropy: a.random,
 		Deadline: cfg.Deadlines.Outcome, SendWithin: cfg.Deadlines.Send, BrokerWait: cfg.Deadlines.Broker, LockWait: cfg.Deadlines.Lock,
+		Daemon: u == serving, Approval: cfg.Approval, Shared: cfg.Shared, Quotes: quotes, Account: paperAccount,
 	}
-	if u == trading || u == venue && missing == nil {
-		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: &market.File{Path: cfg.Quotes}, Cash: cfg.Cash, Now: a.now})
+	if u == trading || u == serving || u == venue && missing == nil {
+		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: quotes, Cash: cfg.Cash, Now: a.now})
 		if err != nil {
 			return opened{}, err
 		}
-		gc.Broker, gc.Account = o.venue, paperAccount
+		gc.Broker = o.venue
 	}
-	if o.Gate, err = gate.Open(ctx, gc); err != nil {
+	o.Gate, err = gate.Open(ctx, gc)
+	if u == venue && errors.Is(err, gate.ErrDaemonRequired) {
+		gc.Broker, o.daemons = nil, true
+		o.Gate, err = gate.Open(ctx, gc)
+	}
+	if err != nil {
 		if o.venue != nil {
 			err = errors.Join(err, o.venue.Close())
 		}
@@ -133,6 +145,10 @@ func (a *app) gateProblem(err error) error {
 		return finding("Put a backup of "+gate.JournalName+" in its place, or begin afresh in another directory.", "%s", gate.ErrJournalLost)
 	case errors.Is(err, gate.ErrOtherVenue):
 		return finding("Put back the "+paperName+" that belongs to this journal, or name a new data directory; nothing is executed until then.", "%s", plain(err))
+	case errors.Is(err, gate.ErrDaemonRequired):
+		return daemonRequired()
+	case errors.Is(err, gate.ErrDaemonRuns):
+		return usage("Stop it first, or name another data directory by SALLYPORT_HOME or --data-dir.", "%s", gate.ErrDaemonRuns)
 	case errors.Is(err, journal.ErrBusy):
 		return (&problem{exit: exitInternal, what: "another process holds the journal's lock", repair: "Try again."}).coded(policy.JournalUnavailable)
 	case errors.Is(err, fs.ErrPermission):
@@ -149,16 +165,22 @@ func (a *app) gateProblem(err error) error {
 	return &problem{exit: exitInternal, what: plain(err), repair: a.other("doctor", "'sallyport doctor' looks for the cause.")}
 }
 
+// daemonRequired says that the data directory is a daemon's, and how to reach it.
+func daemonRequired() *problem {
+	return usage("'sallyport serve' starts it. Connect to it: SALLYPORT_DAEMON=unix:DIR/run/agents.sock with the agent's token in SALLYPORT_TOKEN_FILE.",
+		"this data directory belongs to a daemon, and nobody else decides in it").coded(policy.DaemonRequired)
+}
+
 // isDamaged reports whether an error says that a database file is none, or not whole.
 func isDamaged(text string) bool {
 	return strings.Contains(text, " is not an SQLite database") || strings.Contains(text, " is damaged")
 }
 
-// tools wires the five tools to a gate. Beside the origin that a caller names, the server of the Model Context
+// tools wires the tools to a gate. Beside the origin that a caller names, the server of the Model Context
 // Protocol knows the Claude Code session that started it.
-func (a *app) tools(g opened, cfg config) (*mcp.Tools, error) {
+func (a *app) tools(g agentGate, who caller) (*mcp.Tools, error) {
 	return mcp.New(mcp.Config{
-		Gate: g.Gate, Now: a.now, Agent: cfg.Agent, ClaudeSession: trade.Session(a.getenv("CLAUDE_CODE_SESSION_ID")),
+		Gate: g, Now: a.now, Agent: who.agent, Tier: who.tier, ClaudeSession: trade.Session(a.getenv("CLAUDE_CODE_SESSION_ID")),
 		Version: version, Log: a.log(),
 	})
 }

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sallyport/gate"
+	"sallyport/ledger"
+	"sallyport/wire"
+)
+
+func killCommand(a *app) *cobra.Command {
+	c := a.engageCommand("kill", `Stop every order that opens risk, at once: nothing more is executed or permitted in
+the scope, what was on its way is awaited, and working orders are cancelled. The
+stop is latched and durable; only a person lifts it, with 'sallyport kill reset'.
+Cancels, and a person's 'sallyport reduce', stay possible. Positions stay as they are.
+
+It works when the daemon is down and when the journal cannot be written, by a stop
+file in the data directory that every process heeds.
+
+Exit codes: 0 the stop stands, 3 it could not be engaged.`)
+	c.GroupID = groupControl
+	engage := a.engageCommand("engage", "Stop, as 'sallyport kill' alone does.")
+	c.AddCommand(engage, killStatusCommand(a), killResetCommand(a))
+	return c
+}
+
+// engageCommand is kill, and kill engage.
+func (a *app) engageCommand(name, long string) *cobra.Command {
+	var scope, reason string
+	c := &cobra.Command{
+		Use: name, Short: "Stop every order that opens risk, at once", Args: exactly(0), Long: long,
+		Example: "  sallyport kill\n  sallyport kill --scope symbol:AAPL --reason \"a rumour\"",
+	}
+	scopeFlag(c, &scope)
+	c.Flags().StringVar(&reason, "reason", "", "why, `R`; a stop is never refused for lack of it")
+	withJSON(a, withCredential(a, c, "stop as the person whose credential is read from the open file descriptor `N`"), "print one object")
+	return runs(c, func(ctx context.Context, _ []string) error {
+		s, err := parseScope(scope, "Nothing was stopped. 'sallyport kill' alone stops everything. ")
+		if err != nil {
+			return err
+		}
+		home, err := resolveHome(a.home, a.getenv)
+		if err != nil {
+			return err
+		}
+		return a.stop(ctx, home, gate.StopRequest{Scope: s, Reason: strings.TrimSpace(reason), Local: person()})
+	})
+}
+
+func scopeFlag(c *cobra.Command, scope *string) {
+	c.Flags().StringVar(scope, "scope", "everything", "what the stop covers, `S`: everything, account:NAME, agent:NAME or symbol:NAME")
+	completes(c, "scope", words("everything", "account:"+string(paperAccount), "agent:", "symbol:"))
+}
+
+// parseScope reads a scope. What it cannot read is never taken for a narrower one than was meant.
+func parseScope(text, consequence string) (ledger.Scope, error) {
+	s, ok := ledger.ParseScope(text)
+	if !ok {
+		return s, usage(consequence+"Use everything, account:NAME, agent:NAME or symbol:NAME.", "--scope %q is no scope", show(text))
+	}
+	return s, nil
+}
+
+// stop engages the kill switch by whatever still works: the daemon, the journal, or a stop file.
+func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
+	cfg, err := loadConfig(home)
+	if err != nil { // a stop does not wait for a configuration to be corrected
+		cfg = defaultConfig(home)
+	}
+	if rep, ok := a.stopByDaemon(ctx, cfg, r); ok {
+		return a.stopped(rep)
+	}
+	if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
+		return &problem{exit: exitInternal, what: "nothing was stopped: there is no data directory at " + showPath(home), repair: noHome}
+	}
+	rep, err := a.stopHere(ctx, home, cfg, r)
+	if err != nil {
+		return &problem{
+			exit: exitInternal, what: "NOTHING WAS STOPPED: " + plain(err),
+			repair: "End the agents' processes and the daemon; then make the file " + showPath(filepath.Join(home, gate.StopName)) + " by hand.",
+		}
+	}
+	return a.stopped(rep)
+}
+
+// openWithin bounds how long a stop waits for the journal to be opened before it writes a stop file.
+//
+//limit:cli-kill-open A stop that cannot open the journal within 3 seconds writes a stop file instead.
+const openWithin = 3 * time.Second
+
+// stopHere engages the kill switch in the data directory itself.
+func (a *app) stopHere(ctx context.Context, home string, cfg config, r gate.StopRequest) (gate.StopReport, error) {
+	open, cancel := context.WithTimeout(ctx, openWithin)
+	g, err := a.wire(open, reading, home, cfg)
+	cancel()
+	if err != nil {
+		return a.stopByFile(home, cfg, r)
+	}
+	rep, err := g.Kill(ctx, r)
+	closed := g.Close()
+	if err == nil {
+		a.carryStop(ctx, home, cfg, &rep)
+	}
+	return rep, errors.Join(err, closed)
+}
+
+// stopByFile engages the kill switch without the journal. It returns when nothing that was cleared before can leave.
+func (a *app) stopByFile(home string, cfg config, r gate.StopRequest) (gate.StopReport, error) {
+	stop := ledger.Stop{Scope: r.Scope, By: "local:" + r.Local, Reason: r.Reason, Since: a.now().UTC()}
+	if stop.Reason == "" {
+		stop.Reason = "no reason was given"
+	}
+	path, err := gate.WriteStopFile(home, stop)
+	if err != nil {
+		return gate.StopReport{Stop: stop}, err
+	}
+	within := cfg.Deadlines.Send
+	if within == 0 {
+		within = defaultSend
+	}
+	a.note("the journal cannot be used; the stop file is written. Waiting %s for what may be on its way", within)
+	time.Sleep(within)
+	return gate.StopReport{Stop: stop, StopFile: path}, nil
+}
+
+// defaultSend is the gate's own time from a decision to the first byte that leaves.
+const defaultSend = 5 * time.Second
+
+// awaitDaemon bounds how long a stop waits for the daemon to cancel what works.
+//
+//limit:cli-kill-await After a stop is recorded, the command waits at most 5 seconds to see the working orders cancelled.
+const awaitDaemon = 5 * time.Second
+
+// carryStop has working orders cancelled, after the stop was recorded, and looks what became of them.
+func (a *app) carryStop(ctx context.Context, home string, cfg config, rep *gate.StopReport) {
+	if !rep.Recorded || !pending(rep) {
+		return
+	}
+	open, cancel := context.WithTimeout(ctx, 2*awaitDaemon)
+	defer cancel()
+	g, err := a.wire(open, venue, home, cfg) // a gate that reaches the venue cancels what a stop covers when it opens
+	if err != nil {
+		return // they stay pending
+	}
+	defer g.Close()
+	for end := time.Now().Add(awaitDaemon); ; time.Sleep(100 * time.Millisecond) {
+		for i := range rep.Orders {
+			lookAgain(open, g, &rep.Orders[i])
+		}
+		if !g.daemons || !pending(rep) || time.Now().After(end) || open.Err() != nil {
+			return
+		}
+	}
+}
+
+func pending(rep *gate.StopReport) bool {
+	for _, o := range rep.Orders {
+		if o.State == gate.StopPending {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAgain says what became of an order that was pending.
+func lookAgain(ctx context.Context, g opened, o *gate.StopOrder) {
+	if o.State != gate.StopPending {
+		return
+	}
+	d, _, err := g.History(ctx, o.Intent)
+	if err != nil {
+		return
+	}
+	switch s := d.OrderStatus(); s {
+	case "cancelled", "expired", "filled", "rejected":
+		o.State, o.Message = gate.StopGone, "it is "+s
+	case "unknown":
+		o.State, o.Message = gate.StopUnknown, "its outcome is not known"
+	case "working", "partially_filled":
+		if !g.daemons {
+			o.State, o.Message = gate.StopStillThere, "the venue did not cancel it"
+		}
+	}
+}
+
+// stopped says what a stop has done.
+func (a *app) stopped(rep gate.StopReport) error {
+	if a.json {
+		return a.printJSON(appendStopReport(nil, rep))
+	}
+	return a.printLines(func(w *bufio.Writer) error {
+		w.WriteString(describeStopReport(rep, a.color()))
+		return nil
+	})
+}
+
+func describeStopReport(rep gate.StopReport, p paint) string {
+	var b strings.Builder
+	again := ""
+	if rep.Repeated {
+		again = " (it was engaged already)"
+	}
+	b.WriteString(p.bold(p.red("STOPPED")) + "  " + rep.Stop.Scope.String() + again + "\n")
+	b.WriteString(fields([]row{
+		{"by", show(rep.Stop.By)}, {"since", moment(rep.Stop.Since)}, {"reason", printable(rep.Stop.Reason)}, {"stop file", showPath(rep.StopFile)},
+	}))
+	if !rep.Recorded {
+		b.WriteString(indent("  ", "The journal could not be written, so the stop file alone holds it: every process heeds it, and records it as soon as it can. What became of orders is not known."))
+	}
+	if len(rep.Orders) > 0 {
+		rows := [][]string{{"INTENT", "STATE", "ORDER"}}
+		for _, o := range rep.Orders {
+			text := append([]string{orderLine(o.Order)}, agentPart(o.Agent)...)
+			if o.Message != "" {
+				text = append(text, plainText(printable(o.Message)))
+			}
+			rows = append(rows, []string{string(o.Intent), strings.ReplaceAll(string(o.State), "_", " "), strings.Join(text, "\n")})
+		}
+		b.WriteString("\n" + table(rows))
+	} else if rep.Recorded {
+		b.WriteString("  No order was working or on its way.\n")
+	}
+	b.WriteString("\n" + indent("", "Positions stay as they are: 'sallyport positions' shows them, 'sallyport reduce' sells from them, 'sallyport kill reset' lets orders pass again."))
+	return b.String()
+}
+
+func appendStopReport(b []byte, rep gate.StopReport) []byte {
+	b = append(wire.AppendName(append(b, '{'), "stops"), ledger.AppendStops(nil, []ledger.Stop{rep.Stop})...)
+	b = append(wire.AppendName(b, "repeated"), trueOrFalse(rep.Repeated)...)
+	b = append(wire.AppendName(b, "recorded"), trueOrFalse(rep.Recorded)...)
+	b = wire.AppendOptional(b, "stop_file", rep.StopFile)
+	b = append(wire.AppendName(b, "orders"), '[')
+	for i, o := range rep.Orders {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.AppendText(append(b, '{'), "intent_id", string(o.Intent))
+		b = wire.AppendText(b, "agent", string(o.Agent))
+		b = o.Order.AppendJSON(wire.AppendName(b, "order"))
+		b = wire.AppendText(b, "state", string(o.State))
+		b = append(wire.AppendOptional(b, "message", o.Message), '}')
+	}
+	return append(b, "]}"...)
+}
+
+func killStatusCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "status", Short: "Say what is stopped, by whom and why", Args: exactly(0),
+		Long: `Say which kill switches are engaged. A journal that cannot be read reads as
+engaged. Exit code 0 means that none is, 1 that one is.`,
+		Example: "  sallyport kill status --json",
+	}
+	withJSON(a, c, "print one object")
+	return runs(c, func(ctx context.Context, _ []string) error {
+		home, _, err := a.dataDir()
+		if err != nil {
+			return err
+		}
+		stops, err := a.stopsHere(ctx, home)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			b := append(wire.AppendName([]byte{'{'}, "engaged"), trueOrFalse(len(stops) > 0)...)
+			b = append(wire.AppendName(b, "stops"), ledger.AppendStops(nil, stops)...)
+			return errors.Join(a.printJSON(append(b, '}')), resultIf(len(stops) > 0))
+		}
+		if len(stops) == 0 {
+			a.printf("Nothing is stopped.\n")
+			return nil
+		}
+		for _, s := range stops {
+			a.printf("%s  %s\n%s", a.color().bold(a.color().red("STOPPED")), s.Scope, fields([]row{
+				{"by", show(s.By)}, {"since", sinceText(s.Since)}, {"reason", printable(s.Reason)},
+			}))
+		}
+		return silent(exitDenied)
+	})
+}
+
+func sinceText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return moment(t)
+}
+
+// stopsHere reads which kill switches are engaged. What cannot be read is engaged.
+func (a *app) stopsHere(ctx context.Context, home string) ([]ledger.Stop, error) {
+	if err := a.founded(home); err != nil && !exists(filepath.Join(home, gate.StopName)) {
+		return nil, err
+	}
+	g, _, err := a.openGate(ctx, reading)
+	if err != nil {
+		why := "the journal cannot be read: " + plain(err)
+		if exists(filepath.Join(home, gate.StopName)) {
+			why = "there is a stop file in the data directory, and " + why
+		}
+		return []ledger.Stop{{By: "sallyport", Reason: why}}, nil
+	}
+	defer g.Close()
+	stops, _ := g.Stops(ctx) // with an error they hold that everything is stopped
+	return stops, nil
+}
+
+func killResetCommand(a *app) *cobra.Command {
+	var scope, reason string
+	c := &cobra.Command{
+		Use: "reset --scope S --reason R", Short: "Let orders pass again: a person, with a reason", Args: exactly(0),
+		Long: `Lift the stop of exactly one scope. Only a person may, with their credential and a
+reason, which go on record. Other stops stay engaged.`,
+		Example: "  sallyport kill reset --scope everything --reason \"the feed is right again\"",
+	}
+	scopeFlag(c, &scope)
+	c.Flags().StringVar(&reason, "reason", "", "why, `R` (required)")
+	withJSON(a, withCredential(a, c, yourCredential), "print one object")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if strings.TrimSpace(reason) == "" {
+			return usageOf(c, "--reason is empty; a reset needs one")
+		}
+		_, err := parseScope(scope, "")
+		return err
+	}
+	return runs(c, func(ctx context.Context, _ []string) error {
+		s, err := parseScope(scope, "")
+		if err != nil {
+			return err
+		}
+		credential, err := a.credential(ctx)
+		if err != nil {
+			return err
+		}
+		o, err := a.openDaemonOrHere(ctx, reading, credential)
+		if err != nil {
+			return err
+		}
+		defer o.Close()
+		if err := o.Reset(ctx, s, strings.TrimSpace(reason)); err != nil {
+			return refused(err)
+		}
+		if a.json {
+			b := wire.AppendText([]byte{'{'}, "scope", s.String())
+			return a.printJSON(append(append(wire.AppendName(b, "reset"), "true"...), '}'))
+		}
+		a.printf("Orders of %s may pass again.\n", s)
+		return nil
+	})
+}
