@@ -118,6 +118,9 @@ func (j *judgement) decidePermitting(tx *journal.Tx, at time.Time, behind time.D
 		}
 	}
 	if open := j.held(st, p); open != nil {
+		if j.tierGap() != nil { // people approve an order, and never a tier
+			return j.fresh(tx, at, behind, p, nil)
+		}
 		if open.Phase == ledger.Granted {
 			return j.grantedCall(tx, at, behind, open)
 		}

@@ -136,6 +136,13 @@ func reasonOf(d ledger.Decision) string {
 		b.WriteString(string(r.Code) + ": " + r.Message)
 	}
 	switch {
+	case d.State == ledger.ApprovalPending && d.Held():
+		waiting := "NOT EXECUTED: proposal " + string(d.Intent) + " waits for a person until " + d.Hold.Expires.UTC().Format(ledger.TimeFormat) +
+			". Wait; once it is approved, make exactly the same call again"
+		if b.Len() > 0 {
+			waiting += ". " + b.String()
+		}
+		return waiting
 	case b.Len() > 0:
 	case d.Verdict == policy.Hold:
 		b.WriteString("NOT EXECUTED: a person must decide")

@@ -110,6 +110,7 @@ type said struct {
 func benchConfig(harness string, g *fakeGate) Config {
 	return Config{
 		Harness: harness, Guards: benchGuards(), Agent: "local", Dialects: benchDialect, Deadline: 5 * time.Second,
+		Tier: trade.TierExecute,
 		Open: func(context.Context) (Gate, error) { return g, nil },
 	}
 }

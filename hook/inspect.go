@@ -142,7 +142,8 @@ type entry struct {
 	matcher string
 	all     bool // without a matcher, or with one that takes every tool
 	hook    wire.Value
-	words   []string // of its command; nil where a shell would do more than split it
+	words   []string // of its command, without what stands before the program; nil where a shell would do more than split it
+	tier    string   // that the command gives the program; empty if it gives none
 }
 
 // hooks collects the hooks of the events that matter, and checks ours.
@@ -196,18 +197,46 @@ func (in *inspection) collect(event string, groups wire.Value) {
 func (in *inspection) add(e entry) {
 	command, _ := e.hook.Member("command")
 	args, hasArgs := e.hook.Member("args")
-	switch {
-	case hasArgs > 0:
+	shell := hasArgs == 0 && in.target.Harness != "hermes"
+	if hasArgs > 0 {
 		e.words = []string{command.Text}
 		for _, a := range args.Elems {
 			e.words = append(e.words, a.Text)
 		}
-	case in.target.Harness == "hermes":
-		e.words = splitWords(command.Text, false)
-	default:
-		e.words = splitWords(command.Text, true)
+	} else {
+		e.words = splitWords(command.Text, shell)
 	}
+	e.words, e.tier = program(e.words, shell)
 	in.entries = append(in.entries, e)
+}
+
+// program takes from a command what only sets the environment of the program that it starts: env with assignments, or, in
+// a shell, assignments alone. It returns the tier that is set. env with an option is left as it is, and known to nobody.
+func program(words []string, shell bool) (rest []string, tier string) {
+	rest = words
+	if len(rest) > 0 && filepath.Base(rest[0]) == "env" {
+		rest = rest[1:]
+	} else if !shell {
+		return words, ""
+	}
+	for len(rest) > 0 {
+		name, value, found := strings.Cut(rest[0], "=")
+		if !found || !isVariable(name) {
+			break
+		}
+		if name == tierVariable {
+			tier = value
+		}
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		return words, ""
+	}
+	return rest, tier
+}
+
+func isVariable(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" && (s[0] < '0' || s[0] > '9')
 }
 
 // ours reports whether the hook starts this program, or one of our name.
@@ -241,6 +270,7 @@ func (in *inspection) event(event string, deciding bool) {
 		in.timeout(e)
 		if deciding {
 			in.failure(e)
+			in.tier(e)
 		}
 	}
 	in.coverage(event, mine, severity)
@@ -274,6 +304,19 @@ func (in *inspection) command(e entry) {
 	}
 	if dir != t.DataDir && filepath.Clean(dir) != filepath.Clean(t.DataDir) {
 		in.say(Warn, "%s uses %s, and this is %s: another policy, other limits and another record", e.at, dataDirName(dir), dataDirName(t.DataDir))
+	}
+}
+
+// tier checks that the hook may permit orders at all. One that may not denies them, which is safe and seldom meant.
+func (in *inspection) tier(e entry) {
+	tier, known := trade.ParseTier(e.tier)
+	switch {
+	case e.tier == "":
+		in.say(Warn, "%s sets no tier: unless the harness itself runs with %s, every guarded order is denied. Write %s", e.at, armed, in.target.commandLine())
+	case !known:
+		in.say(Warn, "%s sets the tier %q, which is none: every guarded order is denied. Write %s", e.at, trade.Printable(e.tier, 64), armed)
+	case tier < trade.TierExecute:
+		in.say(Warn, "%s has tier %s: every guarded order is denied. Write %s to let the policy decide", e.at, tier, armed)
 	}
 }
 

@@ -61,14 +61,14 @@ func TestPrintedSnippetIsArmed(t *testing.T) {
 
 func TestPrintedJSONParsesAndIsWhatIsDocumented(t *testing.T) {
 	want := map[string]string{
-		"claude": `{"hooks":{"PreToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","command":"/usr/local/bin/sallyport","args":["hook","claude"],"timeout":5,"onFailure":"block"}]}],` +
-			`"PostToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","command":"/usr/local/bin/sallyport","args":["hook","claude"],"timeout":5}]}],` +
-			`"PostToolUseFailure":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","command":"/usr/local/bin/sallyport","args":["hook","claude"],"timeout":5}]}]}}`,
-		"gemini": `{"hooks":{"BeforeTool":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/local/bin/sallyport hook gemini","timeout":5000}]}],` +
-			`"AfterTool":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/local/bin/sallyport hook gemini","timeout":5000}]}]}}`,
-		"qwen": `{"hooks":{"PreToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/local/bin/sallyport hook qwen","timeout":5,"failMode":"closed"}]}],` +
-			`"PostToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/local/bin/sallyport hook qwen","timeout":5}]}],` +
-			`"PostToolUseFailure":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/local/bin/sallyport hook qwen","timeout":5}]}]}}`,
+		"claude": `{"hooks":{"PreToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","command":"/usr/bin/env","args":["SALLYPORT_TIER=2","/usr/local/bin/sallyport","hook","claude"],"timeout":5,"onFailure":"block"}]}],` +
+			`"PostToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","command":"/usr/bin/env","args":["SALLYPORT_TIER=2","/usr/local/bin/sallyport","hook","claude"],"timeout":5}]}],` +
+			`"PostToolUseFailure":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","command":"/usr/bin/env","args":["SALLYPORT_TIER=2","/usr/local/bin/sallyport","hook","claude"],"timeout":5}]}]}}`,
+		"gemini": `{"hooks":{"BeforeTool":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/bin/env SALLYPORT_TIER=2 /usr/local/bin/sallyport hook gemini","timeout":5000}]}],` +
+			`"AfterTool":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/bin/env SALLYPORT_TIER=2 /usr/local/bin/sallyport hook gemini","timeout":5000}]}]}}`,
+		"qwen": `{"hooks":{"PreToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/bin/env SALLYPORT_TIER=2 /usr/local/bin/sallyport hook qwen","timeout":5,"failMode":"closed"}]}],` +
+			`"PostToolUse":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/bin/env SALLYPORT_TIER=2 /usr/local/bin/sallyport hook qwen","timeout":5}]}],` +
+			`"PostToolUseFailure":[{"matcher":".*paper_place_order_[ab]","hooks":[{"type":"command","name":"sallyport","command":"/usr/bin/env SALLYPORT_TIER=2 /usr/local/bin/sallyport hook qwen","timeout":5}]}]}}`,
 	}
 	for harness, w := range want {
 		s, err := Print(target(harness))
@@ -118,7 +118,7 @@ for harness, text in json.load(sys.stdin).items():
         commands = [h["command"] if "args" not in h else shlex.join([h["command"]] + h["args"]) for h in hooks]
     assert len(commands) >= 2, (harness, commands)
     for c in commands:
-        assert shlex.split(c) == [sys.argv[1], "hook", harness, "--data-dir", "/d d"], c
+        assert shlex.split(c) == ["/usr/bin/env", "SALLYPORT_TIER=2", sys.argv[1], "hook", harness, "--data-dir", "/d d"], c
 `
 	cmd := exec.Command("python3", "-c", script, binary)
 	cmd.Stdin = bytes.NewReader(input)
@@ -130,7 +130,7 @@ for harness, text in json.load(sys.stdin).items():
 func needPython(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not there")
+		t.Fatal("python3 is needed to test the snippets with the parsers that harnesses use; install it")
 	}
 }
 
@@ -191,6 +191,16 @@ func TestDisarmedSettingsAreFound(t *testing.T) {
 		{"claude", `"/usr/local/bin/sallyport"`, `"/usr/bin/true"`, Fail, "no PreToolUse hook starts sallyport"},
 		{"claude", `"claude"`, `"codex"`, Fail, "does not run the command hook claude"},
 		{"claude", `"hook",`, `"doctor",`, Fail, "does not run the command hook claude"},
+		{"claude", `"SALLYPORT_TIER=2",`, ``, Warn, "sets no tier"},
+		{"claude", `"SALLYPORT_TIER=2",`, `"SALLYPORT_TIER=1",`, Warn, "has tier 1"},
+		{"claude", `"SALLYPORT_TIER=2",`, `"SALLYPORT_TIER=2", "SALLYPORT_TIER=0",`, Warn, "has tier 0"},
+		{"claude", `"SALLYPORT_TIER=2",`, `"SALLYPORT_TIER=3",`, Warn, "which is none"},
+		{"claude", `"SALLYPORT_TIER=2",`, `"SALLYPORT_TIER= 2",`, Warn, "which is none"},
+		{"claude", `"SALLYPORT_TIER=2",`, `"sallyport_tier=2",`, Warn, "sets no tier"},
+		{"claude", `"SALLYPORT_TIER=2",`, `"A=b", "SALLYPORT_TIER=2",`, OK, ""},
+		{"claude", `"SALLYPORT_TIER=2",`, `"-i", "SALLYPORT_TIER=2",`, Fail, "no PreToolUse hook starts sallyport"},
+		{"claude", `"SALLYPORT_TIER=2",`, `"SALLYPORT_TIER=2", "--",`, Fail, "no PreToolUse hook starts sallyport"},
+		{"claude", `"/usr/bin/env"`, `"/usr/bin/nice"`, Fail, "no PreToolUse hook starts sallyport"},
 		{"claude", `"timeout": 5,`, `"timeout": 5, "async": true,`, Fail, "does not wait"},
 		{"claude", `"timeout": 5,`, `"timeout": 5, "if": "Bash(*)",`, Fail, "keeps the hook from some calls"},
 		{"claude", `"timeout": 5,`, `"timeout": 5, "once": true,`, Fail, "keeps the hook from some calls"},
@@ -228,6 +238,10 @@ func TestDisarmedSettingsAreFound(t *testing.T) {
 		{"gemini", `"BeforeTool"`, `"PreToolUse"`, Fail, "no BeforeTool hook"},
 		{"gemini", `"AfterTool"`, `"AfterTools"`, Warn, "no AfterTool hook"},
 		{"gemini", `{`, `{`, Warn, "require_hook"},
+		{"gemini", `/usr/bin/env SALLYPORT_TIER=2 `, ``, Warn, "sets no tier"},
+		{"gemini", `/usr/bin/env SALLYPORT_TIER=2 `, `SALLYPORT_TIER=2 `, OK, ""},
+		{"gemini", `/usr/bin/env SALLYPORT_TIER=2 `, `env SALLYPORT_TIER=2 `, OK, ""},
+		{"gemini", `/usr/bin/env SALLYPORT_TIER=2 `, `SALLYPORT_TIER=$T `, Fail, "no BeforeTool hook starts sallyport"},
 		// Codex
 		{"codex", `timeout = 5`, `timeout = 1`, Fail, "timeout is 1000 milliseconds"},
 		{"codex", `timeout = 5`, `timeout = "5"`, Fail, "not a number"},
@@ -240,8 +254,11 @@ func TestDisarmedSettingsAreFound(t *testing.T) {
 		{"codex", `# In`, "[mcp_servers.sallyport]\ndefault_tools_approval_mode = \"prompt\"\n#", Warn, "/hooks"},
 		{"codex", `# In`, "[features]\nhooks = false\n#", Fail, "features.hooks"},
 		{"codex", `# In`, "x = \"\"\"\n", Fail, "cannot be read"},
-		{"codex", `command = "/usr/local/bin/sallyport hook codex"`, `command = "sallyport hook codex"`, Fail, "depends on the directory"},
+		{"codex", `TIER=2 /usr/local/bin/sallyport hook codex"`, `TIER=2 sallyport hook codex"`, Fail, "depends on the directory"},
+		{"codex", `/usr/bin/env SALLYPORT_TIER=2 `, ``, Warn, "sets no tier"},
 		// Hermes
+		{"hermes", `/usr/bin/env SALLYPORT_TIER=2 `, ``, Warn, "sets no tier"},
+		{"hermes", `/usr/bin/env SALLYPORT_TIER=2 `, `SALLYPORT_TIER=2 `, Fail, "no pre_tool_call hook starts sallyport"},
 		{"hermes", `fail_closed: true`, `fail_closed: false`, Fail, "fail_closed: true"},
 		{"hermes", `fail_closed: true`, `fail_closed: "true"`, Fail, "fail_closed: true"},
 		{"hermes", `fail_closed: true`, `failClosed: true`, OK, ""},

@@ -54,9 +54,17 @@ func (t Target) check() error {
 	return nil
 }
 
-// arguments is how the binary is called for this harness.
+// A hook is started with its tier, which no harness has a place for: without one it may only read, and denies every order.
+// Where commands are no shell's, an assignment before the program is none, so it goes through env.
+const (
+	envProgram   = "/usr/bin/env"
+	tierVariable = "SALLYPORT_TIER"
+	armed        = tierVariable + "=2"
+)
+
+// arguments follow the program that is started for this harness, which is env.
 func (t Target) arguments() []string {
-	args := []string{"hook", t.Harness}
+	args := []string{armed, t.Binary, "hook", t.Harness}
 	if t.DataDir != "" {
 		args = append(args, "--data-dir", t.DataDir)
 	}
@@ -65,7 +73,7 @@ func (t Target) arguments() []string {
 
 // commandLine is the same for a shell and for Python's shlex.
 func (t Target) commandLine() string {
-	words := append([]string{t.Binary}, t.arguments()...)
+	words := append([]string{envProgram}, t.arguments()...)
 	for i, w := range words {
 		words[i] = quoteWord(w)
 	}
@@ -75,7 +83,7 @@ func (t Target) commandLine() string {
 // quoteWord quotes a word for a POSIX shell, if it needs it.
 func quoteWord(w string) string {
 	plain := strings.IndexFunc(w, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/._-", r)
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/._-=", r)
 	}) < 0
 	if plain && w != "" {
 		return w
@@ -143,17 +151,11 @@ func Print(t Target) (Snippet, error) {
 	if err := t.check(); err != nil {
 		return Snippet{}, err
 	}
-	switch t.Harness {
-	case "claude":
-		return t.claude(), nil
-	case "codex":
-		return t.codex(), nil
-	case "gemini":
-		return t.gemini(), nil
-	case "qwen":
-		return t.qwen(), nil
-	}
-	return t.hermes(), nil
+	s := map[string]func(Target) Snippet{
+		"claude": Target.claude, "codex": Target.codex, "gemini": Target.gemini, "qwen": Target.qwen, "hermes": Target.hermes,
+	}[t.Harness](t)
+	s.Notes = append(s.Notes, armed+" lets the policy decide about orders. A hook without it denies every guarded order: TIER_TOO_LOW.")
+	return s, nil
 }
 
 // The JSON settings of Claude Code, Gemini CLI and Qwen Code, in the order in which they are read best.
@@ -201,7 +203,7 @@ func indent(v any) string {
 }
 
 func (t Target) claude() Snippet {
-	after := jsonHook{Type: "command", Command: t.Binary, Args: t.arguments(), Timeout: snippetTimeout}
+	after := jsonHook{Type: "command", Command: envProgram, Args: t.arguments(), Timeout: snippetTimeout}
 	before := after
 	before.OnFailure = "block"
 	return Snippet{
@@ -293,7 +295,7 @@ func tomlText(s string) string {
 }
 
 func tomlKey(s string) string {
-	if quoteWord(s) == s && !strings.ContainsAny(s, "/.") {
+	if quoteWord(s) == s && !strings.ContainsAny(s, "/.=") {
 		return s
 	}
 	return tomlText(s)
