@@ -1,5 +1,6 @@
-"""Sallyport for Hermes: five tools and two hooks, each a call of the sallyport binary, which alone decides.
+"""Sallyport for Hermes: eight tools and two hooks, each a call of the sallyport binary, which alone decides.
 
+The binary gets the environment of Hermes as it is: SALLYPORT_TIER says what it may do, and SALLYPORT_DAEMON where to ask.
 Whatever goes wrong before a call blocks it. Handlers always return a JSON object as text and never raise.
 """
 
@@ -9,6 +10,7 @@ import pathlib
 import subprocess
 
 ORDER_TOOLS = ("paper_place_order_a", "paper_place_order_b")
+CONTROL_TOOLS = ("trade_propose", "kill_switch_engage")
 # limit:hermes-hook-seconds A hook that the binary has not answered within 5 seconds blocks; the binary itself denies after 2.
 HOOK_SECONDS = 5
 # limit:hermes-tool-seconds A tool that the binary has not answered within 60 seconds is an error; the binary bounds each step below.
@@ -19,10 +21,11 @@ EVENT_NAMES = ("tool_name", "args", "session_id", "tool_call_id", "result", "sta
 
 
 def _home():
-    """The data directory: a configured one, else the plugin's own, which only its owner may read."""
+    """The data directory: a configured one, else the plugin's own, which only its owner may read. None leaves it to the
+    binary, which asks a configured daemon."""
     configured = os.environ.get("SALLYPORT_HOME")
-    if configured:
-        return configured
+    if configured or os.environ.get("SALLYPORT_DAEMON"):
+        return configured or None
     from plugins.plugin_storage import plugin_data_dir
 
     home = pathlib.Path(plugin_data_dir("sallyport"))
@@ -38,7 +41,8 @@ def _binary(ctx):
 
 
 def _run(ctx, words, text, seconds):
-    command = [_binary(ctx), *words, "--data-dir", _home()]
+    home = _home()
+    command = [_binary(ctx), *words, *(["--data-dir", home] if home else [])]
     return subprocess.run(command, input=text.encode(), capture_output=True, timeout=seconds, check=False)
 
 
@@ -70,7 +74,8 @@ def _blocked(why):
 
 def _decide(ctx, kwargs):
     """Ask the binary about a call. None lets it pass; everything else blocks it."""
-    if kwargs.get("tool_name") in ORDER_TOOLS and not os.path.exists(os.path.join(_home(), "journal.db")):
+    home = _home()
+    if kwargs.get("tool_name") in ORDER_TOOLS and home and not os.path.exists(os.path.join(home, "journal.db")):
         _run(ctx, ["init"], "", HOOK_SECONDS)
     done = _run(ctx, ["hook", "hermes"], _event("pre_tool_call", kwargs), HOOK_SECONDS)
     if done.returncode == 0 and not done.stdout:
@@ -87,6 +92,8 @@ def _failed(name, why):
     text = "sallyport gave no answer: " + why
     if name in ORDER_TOOLS:
         text += "; whether an order was sent is not known, so look it up with trade_audit before anything else"
+    elif name in CONTROL_TOOLS:
+        text += "; whether it was done is not known, so look it up with trade_audit, or call it again"
     state = "EXECUTION_OUTCOME_UNKNOWN" if name in ORDER_TOOLS else "EXECUTION_BLOCKED"
     reason = {"code": "INTERNAL_ERROR", "message": text}
     return json.dumps({"error": text, "verdict": "deny", "state": state, "order": None, "reasons": [reason]})

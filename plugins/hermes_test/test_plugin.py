@@ -14,7 +14,8 @@ import double
 import scan
 
 ORDER = {"symbol": "AAPL", "side": "buy", "quantity": 10, "order_type": "limit", "limit_price": "150.00"}
-TOOLS = ["paper_place_order_a", "paper_place_order_b", "trade_check", "trade_policy_get", "trade_audit"]
+TOOLS = ["paper_place_order_a", "paper_place_order_b", "trade_check", "trade_policy_get", "trade_audit", "proposal_get", "trade_propose",
+         "kill_switch_engage"]
 
 
 class Base(unittest.TestCase):
@@ -203,6 +204,24 @@ class Hooks(Base):
             ctx.pre("terminal", {})
         self.assertEqual(self.calls(), ["hook hermes --data-dir /elsewhere"])
 
+    def test_environment_reaches_the_binary(self):
+        ctx, _ = self.loaded('echo "$SALLYPORT_TIER $SALLYPORT_DAEMON $SALLYPORT_TOKEN_FILE $SALLYPORT_AGENT" >> "%s"' % (self.root / "seen"))
+        wanted = {"SALLYPORT_TIER": "1", "SALLYPORT_DAEMON": "unix:/run/s.sock", "SALLYPORT_TOKEN_FILE": "/t", "SALLYPORT_AGENT": "desk"}
+        with mock.patch.dict(os.environ, wanted):
+            ctx.pre("paper_place_order_a", ORDER)
+            ctx.tools["trade_propose"][1](ORDER)
+            ctx.post("terminal", {})
+        self.assertEqual((self.root / "seen").read_text().splitlines(), ["1 unix:/run/s.sock /t desk"] * 3)
+
+    def test_configured_daemon_wins_over_the_plugins_own_directory(self):
+        ctx, _ = self.loaded("exit 0")
+        (self.home / "journal.db").unlink()
+        with mock.patch.dict(os.environ, {"SALLYPORT_DAEMON": "unix:/run/s.sock"}):
+            ctx.pre("paper_place_order_a", ORDER)
+        with mock.patch.dict(os.environ, {"SALLYPORT_DAEMON": "unix:/run/s.sock", "SALLYPORT_HOME": str(self.home)}):
+            ctx.pre("terminal", {})
+        self.assertEqual(self.calls(), ["hook hermes", "hook hermes --data-dir %s" % self.home])
+
     def test_data_directory_is_the_owners_alone(self):
         ctx, _ = self.loaded("exit 0")
         self.home.chmod(0o777)
@@ -249,7 +268,8 @@ class Tools(Base):
 class Real(Base):
     BINARY = os.environ.get("SALLYPORT_BINARY")
 
-    def host(self):
+    def host(self, tier="2"):
+        os.environ["SALLYPORT_TIER"] = tier
         ctx, _ = double.load({"binary": self.BINARY})
         return ctx
 
@@ -269,6 +289,26 @@ class Real(Base):
         self.assertTrue(veto["error"].startswith("QUANTITY_EXCEEDS_LIMIT: "), veto)
         rows = self.audit(ctx)
         self.assertEqual([(r["verdict"], r["state"], r["surface"]) for r in rows], [("deny", "EXECUTION_BLOCKED", "hook")])
+
+    def test_without_a_tier_nothing_is_traded(self):
+        for tier in ("", "0", "1"):
+            ctx = self.host(tier)
+            ctx.call("trade_check", ORDER)
+            self.assertTrue(ctx.call("paper_place_order_a", ORDER, call="h" + tier)["error"].startswith("TIER_TOO_LOW: "))
+            said = json.loads(ctx.tools["paper_place_order_a"][1](ORDER))  # past the hook
+            self.assertEqual((said["error"], said["required_tier"], said["current_tier"]), ("permission_denied", 2, int(tier or 0)), said)
+        self.assertEqual({r["state"] for r in self.audit(ctx)}, {"EXECUTION_BLOCKED"})
+
+    def test_an_agent_of_tier_1_proposes_and_stops(self):
+        ctx = self.host("1")
+        ctx.call("trade_check", ORDER)
+        held = ctx.call("trade_propose", ORDER, call="p1")
+        self.assertEqual((held["verdict"], held["state"]), ("hold", "APPROVAL_PENDING"), held)
+        self.assertEqual(ctx.call("proposal_get", {"proposal_id": held["proposal_id"]})["state"], "APPROVAL_PENDING")
+        stopped = ctx.call("kill_switch_engage", {"reason": "a test"})
+        self.assertEqual(stopped["stops"][0]["scope"], "everything", stopped)
+        self.assertEqual(ctx.call("trade_policy_get", {})["error"], "killswitch_active")
+        self.assertEqual([r["state"] for r in self.audit(ctx)], ["APPROVAL_PENDING"])
 
     def test_garbage_is_blocked_and_recorded(self):
         ctx = self.host()
