@@ -56,6 +56,7 @@ const (
 	ReasonMissing        trade.Code = "REASON_MISSING"
 	ScopeUnknown         trade.Code = "SCOPE_UNKNOWN"
 	ReductionNotVerified trade.Code = "REDUCTION_NOT_VERIFIED"
+	DaemonUnreachable    trade.Code = "DAEMON_UNREACHABLE"
 	ButtonUnknown        trade.Code = "BUTTON_UNKNOWN"
 	ChatNotListed        trade.Code = "CHAT_NOT_LISTED"
 	CommandNotOwn        trade.Code = "COMMAND_NOT_OWN"
@@ -118,6 +119,7 @@ func ControlCodes() []trade.CodeRow {
 		{Code: ReasonMissing, Meaning: "A reason of 1 to 500 characters is needed.", Repair: "Say why."},
 		{Code: ScopeUnknown, Meaning: "Not a scope.", Repair: "Use everything, account:NAME, agent:NAME or symbol:NAME."},
 		{Code: ReductionNotVerified, Meaning: "The order does not only reduce the position that the broker itself shows.", Repair: "Sell at most what is held and not pending."},
+		{Code: DaemonUnreachable, Meaning: "The daemon gave no answer. The state says whether an order may have been executed all the same.", Repair: "If the state is EXECUTION_OUTCOME_UNKNOWN, look the order up before anything else; the operator sees to it that `sallyport serve` runs."},
 		{Code: ButtonUnknown, Meaning: "The button is stale, used, forged, or under another message or chat than the one it was made for.", Repair: "Use the newest message of the proposal."},
 		{Code: ChatNotListed, Meaning: "The message came from a chat that is not listed.", Repair: "The operator lists chats in sallyport.json, under serve.telegram."},
 		{Code: CommandNotOwn, Meaning: "The command was forwarded, came through a bot, or is older than what it would change.", Repair: "Write the command yourself, now."},
