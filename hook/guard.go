@@ -172,3 +172,9 @@ func isAccount(a trade.Account) bool {
 	_, ok := trade.ParseClientOrderID(string(a))
 	return ok && len(a) <= 64
 }
+
+// AccountOf returns the account that the operator's guards name for a tool; empty where they leave it to its dialect.
+func AccountOf(guards []Guard, tool string) trade.Account {
+	ruled, _ := Config{Guards: guards}.guard(tool)
+	return ruled.account
+}

@@ -89,7 +89,7 @@ func agentsListCommand(a *app) *cobra.Command {
 		defer o.Close()
 		all, err := o.Agents(ctx)
 		if err != nil {
-			return refused(err)
+			return daemonProblem(err)
 		}
 		return a.printLines(func(w *bufio.Writer) error {
 			if a.json {

@@ -7,6 +7,8 @@ import (
 
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/rest"
 	"sallyport/trade"
 )
 
@@ -98,14 +100,91 @@ func (a *app) asOwner(c *cobra.Command, f func(ctx context.Context, o control, a
 	})
 }
 
-// openControl opens the data directory, or the daemon where one is named.
+// peopleAddress returns where people speak to the daemon, and whether it was named: by default on the socket in the data
+// directory.
+func (a *app) peopleAddress(cfg config) (address string, named bool, err error) {
+	s := a.getenv(peopleVariable)
+	switch {
+	case s == "":
+		return "unix:" + cfg.Serve.PeopleSocket, false, nil
+	case !isDaemonAddress(s):
+		return "", true, usage("Write unix:/PATH or http://127.0.0.1:PORT, or leave it unset.", "%s is %q, which is no address", peopleVariable, show(s))
+	}
+	return s, true, nil
+}
+
+// dialPeople returns a client of the daemon; nil where none is named and none answers.
+func (a *app) dialPeople(cfg config, credential string) (*rest.PeopleClient, error) {
+	address, named, err := a.peopleAddress(cfg)
+	if err != nil || !named && !answers(cfg.Serve.PeopleSocket) {
+		return nil, err
+	}
+	c, err := rest.DialPeople(rest.ClientConfig{Address: address, Token: credential, Now: a.now})
+	if err != nil {
+		return nil, usage("Write unix:/PATH or http://127.0.0.1:PORT.", "the daemon's address is not valid: %s", plain(err))
+	}
+	return c, nil
+}
+
+// needPeople returns a client of the daemon, without which nothing can be approved.
+func (a *app) needPeople(credential string) (*rest.PeopleClient, error) {
+	_, cfg, err := a.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.dialPeople(cfg, credential)
+	if err == nil && c == nil {
+		err = (&problem{
+			exit: exitInternal, what: "no daemon listens on " + showPath(cfg.Serve.PeopleSocket),
+			repair: "'sallyport serve' starts it. Only the daemon executes what people approve; SALLYPORT_PEOPLE names another.",
+		}).coded(policy.DaemonRequired)
+	}
+	return c, err
+}
+
+// throughDaemon is control through the daemon.
+type throughDaemon struct{ *rest.PeopleClient }
+
+// Reset implements control.
+func (d throughDaemon) Reset(ctx context.Context, scope ledger.Scope, reason string) error {
+	_, err := d.PeopleClient.Reset(ctx, scope, reason)
+	return err
+}
+
+// openControl opens the daemon that SALLYPORT_PEOPLE names, or else the data directory itself.
 func (a *app) openControl(ctx context.Context, u use, credential string) (control, error) {
+	if a.getenv(peopleVariable) == "" {
+		return a.openAtHand(ctx, u, credential)
+	}
+	return a.openDaemonOrHere(ctx, u, credential)
+}
+
+// openDaemonOrHere opens the daemon if one is named or answers, and else the data directory itself.
+func (a *app) openDaemonOrHere(ctx context.Context, u use, credential string) (control, error) {
+	_, cfg, err := a.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.dialPeople(cfg, credential)
+	switch {
+	case err != nil:
+		return nil, err
+	case c != nil:
+		return throughDaemon{c}, nil
+	}
 	return a.openAtHand(ctx, u, credential)
 }
 
 // openLists opens what lists people and agents. In the data directory it needs no credential: whoever can read the
 // journal can read them.
 func (a *app) openLists(ctx context.Context) (control, error) {
+	if a.getenv(peopleVariable) != "" {
+		credential, err := a.credential(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return a.openDaemonOrHere(ctx, reading, credential)
+	}
 	g, _, err := a.openGate(ctx, reading)
 	if err != nil {
 		return nil, err
@@ -113,12 +192,27 @@ func (a *app) openLists(ctx context.Context) (control, error) {
 	return atHand{opened: g}, nil
 }
 
-// openDaemonOrHere opens the daemon of the data directory if it answers, and else the data directory itself.
-func (a *app) openDaemonOrHere(ctx context.Context, u use, credential string) (control, error) {
-	return a.openAtHand(ctx, u, credential)
-}
-
-// stopByDaemon engages the kill switch through the daemon, if one can be asked and answers.
-func (a *app) stopByDaemon(ctx context.Context, cfg config, r gate.StopRequest) (gate.StopReport, bool) {
-	return gate.StopReport{}, false
+// stopByDaemon engages the kill switch through the daemon: as the person whose credential is at hand, or as the agent
+// whose token is. Nothing is asked for, since a stop must not wait. The error says why a daemon that was asked did not.
+func (a *app) stopByDaemon(ctx context.Context, cfg config, r gate.StopRequest) (rep gate.StopReport, done bool, err error) {
+	if a.secret.file != nil || a.getenv(credentialVariable) != "" {
+		credential, err := a.credential(ctx)
+		if err != nil {
+			return rep, false, err
+		}
+		c, err := a.dialPeople(cfg, credential)
+		if err != nil || c == nil {
+			return rep, false, err
+		}
+		defer c.Close()
+		rep, err = c.Kill(ctx, r)
+		return rep, err == nil, err
+	}
+	c, err := a.dialAgent(cfg, a.granted.tier)
+	if err != nil || c == nil {
+		return rep, false, err
+	}
+	defer c.Close()
+	rep, err = c.Kill(ctx, r)
+	return rep, err == nil, err
 }

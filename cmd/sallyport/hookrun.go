@@ -78,18 +78,8 @@ func hookConfig(a *app, harness string) (hc hook.Config) {
 		return hc
 	}
 	hc.Guards, hc.Agent = cfg.Guards, cfg.Agent
-	tier, tierErr := a.tier()
-	hc.Tier = tier
-	hc.Open = func(ctx context.Context) (hook.Gate, error) {
-		if tierErr != nil {
-			return nil, tierErr
-		}
-		g, err := a.wire(ctx, permitting, home, cfg)
-		if err != nil {
-			return nil, internal(err)
-		}
-		return leaving{opened: g, journal: filepath.Join(home, gate.JournalName)}, nil
-	}
+	hc.Tier = a.granted.tier
+	hc.Open = func(ctx context.Context) (hook.Gate, error) { return a.hookGate(ctx, home, cfg) }
 	return hc
 }
 
@@ -98,6 +88,10 @@ func hookConfig(a *app, harness string) (hc hook.Config) {
 type leaving struct {
 	opened
 	journal string // its path
+}
+
+func leavingGate(g opened, home string) leaving {
+	return leaving{opened: g, journal: filepath.Join(home, gate.JournalName)}
 }
 
 // Close leaves the journal to the next process if that may be.

@@ -76,13 +76,17 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 	if err != nil { // a stop does not wait for a configuration to be corrected
 		cfg = defaultConfig(home)
 	}
-	if rep, ok := a.stopByDaemon(ctx, cfg, r); ok {
+	rep, done, why := a.stopByDaemon(ctx, cfg, r)
+	if done {
 		return a.stopped(rep)
 	}
-	if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
-		return &problem{exit: exitInternal, what: "nothing was stopped: there is no data directory at " + showPath(home), repair: noHome}
+	if why != nil {
+		a.note("the daemon did not stop it: %s. Going on without it", plain(why))
 	}
-	rep, err := a.stopHere(ctx, home, cfg, r)
+	if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
+		return &problem{exit: exitInternal, what: "NOTHING WAS STOPPED: there is no data directory at " + showPath(home), repair: noHome}
+	}
+	rep, err = a.stopHere(ctx, home, cfg, r)
 	if err != nil {
 		return &problem{
 			exit: exitInternal, what: "NOTHING WAS STOPPED: " + plain(err),
@@ -156,7 +160,7 @@ func (a *app) carryStop(ctx context.Context, home string, cfg config, rep *gate.
 		for i := range rep.Orders {
 			lookAgain(open, g, &rep.Orders[i])
 		}
-		if !g.daemons || !pending(rep) || time.Now().After(end) || open.Err() != nil {
+		if !g.daemons || !answers(cfg.Serve.PeopleSocket) || !pending(rep) || time.Now().After(end) || open.Err() != nil {
 			return
 		}
 	}
@@ -345,7 +349,7 @@ reason, which go on record. Other stops stay engaged.`,
 		}
 		defer o.Close()
 		if err := o.Reset(ctx, s, strings.TrimSpace(reason)); err != nil {
-			return refused(err)
+			return daemonProblem(err)
 		}
 		if a.json {
 			b := wire.AppendText([]byte{'{'}, "scope", s.String())

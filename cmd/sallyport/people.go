@@ -61,7 +61,7 @@ by default yours at this machine.`,
 		defer g.Close()
 		secret, err := g.MakeOwner(ctx, terms)
 		if err != nil {
-			return refused(err)
+			return daemonProblem(err)
 		}
 		return a.showOwner(terms.Name, secret)
 	})
@@ -161,7 +161,7 @@ func peopleListCommand(a *app) *cobra.Command {
 		defer o.Close()
 		all, err := o.People(ctx)
 		if err != nil {
-			return refused(err)
+			return daemonProblem(err)
 		}
 		return a.printLines(func(w *bufio.Writer) error {
 			if a.json {
@@ -215,7 +215,7 @@ func appendPerson(b []byte, p ledger.Person) []byte {
 // made shows a secret that was made, once.
 func (a *app) made(kind, what, name, secret string, err error) error {
 	if err != nil {
-		return refused(err)
+		return daemonProblem(err)
 	}
 	if a.json {
 		b := wire.AppendText(wire.AppendText([]byte{'{'}, kind, name), what, secret)
@@ -228,7 +228,7 @@ func (a *app) made(kind, what, name, secret string, err error) error {
 // removed says that somebody was removed.
 func (a *app) removed(kind, name string, err error) error {
 	if err != nil {
-		return refused(err)
+		return daemonProblem(err)
 	}
 	if a.json {
 		b := wire.AppendText([]byte{'{'}, kind, name)

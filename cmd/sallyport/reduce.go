@@ -38,7 +38,7 @@ pending, and is stopped by no kill switch and no limit that is meant for entries
 		defer o.Close()
 		d, err := o.Reduce(ctx, order)
 		if err != nil {
-			return refused(err)
+			return daemonProblem(err)
 		}
 		return a.decided(d)
 	})

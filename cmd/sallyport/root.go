@@ -75,7 +75,7 @@ execute.`,
 	)
 	root.AddCommand(
 		demoCommand(a), initCommand(a), checkCommand(a), orderCommand(a), proposeCommand(a), ordersCommand(a), positionsCommand(a),
-		cancelCommand(a), peopleCommand(a), agentsCommand(a), killCommand(a), reduceCommand(a), toolCommand(a), mcpCommand(a), hookCommand(a), auditCommand(a), policyCommand(a),
+		cancelCommand(a), serveCommand(a), peopleCommand(a), agentsCommand(a), proposalsCommand(a), approveCommand(a), declineCommand(a), killCommand(a), reduceCommand(a), toolCommand(a), mcpCommand(a), hookCommand(a), auditCommand(a), policyCommand(a),
 		doctorCommand(a), backupCommand(a), versionCommand(a), completionCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
