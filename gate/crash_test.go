@@ -27,6 +27,9 @@ const (
 	childHome = "SALLYPORT_TEST_HOME"
 	childStep = "SALLYPORT_TEST_STEP" // die at this step of an order
 	childRace = "SALLYPORT_TEST_RACE" // send one order from that many goroutines
+
+	childFlood = "SALLYPORT_TEST_FLOOD" // send orders until a stop
+	childFull  = "SALLYPORT_TEST_FULL"  // run out of room
 )
 
 func TestMain(m *testing.M) {
@@ -35,6 +38,10 @@ func TestMain(m *testing.M) {
 		os.Exit(dieAtStep(os.Getenv(childHome), os.Getenv(childStep)))
 	case os.Getenv(childRace) != "":
 		os.Exit(race(os.Getenv(childHome)))
+	case os.Getenv(childFlood) != "":
+		os.Exit(flood(os.Getenv(childHome)))
+	case os.Getenv(childFull) != "":
+		os.Exit(full(os.Getenv(childHome)))
 	}
 	os.Exit(m.Run())
 }

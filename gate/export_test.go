@@ -21,7 +21,15 @@ const (
 	MaxOpen       = maxOpen
 	MaxPages      = maxPages
 	MaxTaken      = maxTaken
+	MaxWaiting    = maxWaiting
+	MaxWrong      = maxWrong
 )
+
+// Scanning lets a query look at that many records only.
+func Scanning(q Query, n int) Query {
+	q.scan = n
+	return q
+}
 
 // StateBytes returns the gate's state in its canonical form.
 func StateBytes(g *Gate) ([]byte, error) {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"sallyport/gate"
+	"sallyport/journal"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -19,16 +21,29 @@ import (
 // venue is a broker in memory whose answer each test picks. By default it accepts and fills at once.
 type venue struct {
 	mu      sync.Mutex
+	clock   func() time.Time
 	answer  func(context.Context, gate.Cleared) (gate.Receipt, error)
 	lookup  func(trade.BrokerOrderID) (gate.Receipt, error)
 	rests   bool // accept without a fill
 	sent    []gate.Cleared
 	events  []gate.VenueEvent
 	pageErr error
+
+	short   bool        // it holds one share less of everything than its fills say
+	strange trade.Order // an order that works there and is not ours
+	forgets bool        // it shows no working order
+	moves   bool        // something happens whenever it is asked
+}
+
+func (v *venue) now() time.Time {
+	if v.clock == nil {
+		return time.Now()
+	}
+	return v.clock()
 }
 
 func (v *venue) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
-	c, err := p.Use(gate.SubmitOrder, time.Now())
+	c, err := p.Use(gate.SubmitOrder, v.now())
 	if err != nil {
 		return gate.Receipt{}, errors.Join(gate.ErrNotSent, err)
 	}
@@ -55,7 +70,7 @@ func (v *venue) event(k gate.VenueEventKind, c gate.Cleared, quantity trade.Deci
 }
 
 func (v *venue) Cancel(_ context.Context, p gate.Permit) (gate.Receipt, error) {
-	c, err := p.Use(gate.CancelOrder, time.Now())
+	c, err := p.Use(gate.CancelOrder, v.now())
 	if err != nil {
 		return gate.Receipt{}, errors.Join(gate.ErrNotSent, err)
 	}
@@ -84,9 +99,45 @@ func (v *venue) Events(_ context.Context, after uint64) ([]gate.VenueEvent, erro
 	return append([]gate.VenueEvent(nil), v.events[after:]...), nil
 }
 
-func (v *venue) Holdings(context.Context) (gate.Holdings, error) { return gate.Holdings{}, nil }
+func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	h := gate.Holdings{Cash: trade.Whole(100_000)}
+	held := map[trade.Symbol]trade.Decimal{}
+	for _, e := range v.events {
+		switch {
+		case e.Kind == gate.VenueFill && e.Side == trade.Buy:
+			held[e.Symbol] = held[e.Symbol].Add(e.Quantity)
+		case e.Kind == gate.VenueFill:
+			held[e.Symbol] = held[e.Symbol].Sub(e.Quantity)
+		}
+	}
+	for sym, q := range held {
+		if v.short {
+			q = q.Sub(trade.Whole(1))
+		}
+		h.Positions = append(h.Positions, gate.Holding{Symbol: sym, Quantity: q})
+	}
+	if v.moves && len(v.sent) > 0 {
+		v.event(gate.VenueFill, v.sent[0], trade.Whole(1))
+	}
+	return h, nil
+}
 
-func (v *venue) Working(context.Context) ([]gate.VenueOrder, error) { return nil, nil }
+func (v *venue) Working(context.Context) (all []gate.VenueOrder, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if o := v.strange; !o.IsZero() {
+		all = append(all, gate.VenueOrder{ID: "theirs", Symbol: o.Symbol(), Side: o.Side(), Remaining: o.Quantity()})
+	}
+	for _, c := range v.sent {
+		ended := slices.ContainsFunc(v.events, func(e gate.VenueEvent) bool { return e.ID == c.ID })
+		if v.rests && !ended && !v.forgets {
+			all = append(all, gate.VenueOrder{ID: c.ID, Symbol: c.Order.Symbol(), Side: c.Order.Side(), Remaining: c.Order.Quantity()})
+		}
+	}
+	return all, nil
+}
 
 func (v *venue) submits() int {
 	v.mu.Lock()
@@ -217,4 +268,18 @@ func wantRows(t testing.TB, g *gate.Gate, states ...ledger.AuditState) []ledger.
 		t.Fatal(err)
 	}
 	return rows
+}
+
+// events decodes the whole journal.
+func events(t testing.TB, g *gate.Gate) (all []ledger.Event) {
+	t.Helper()
+	err := g.Export(ctx, func(r journal.Record) error {
+		e, err := ledger.Decode(r.Body)
+		all = append(all, e)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -18,6 +18,8 @@ type Query struct {
 	State    ledger.AuditState // as it is now
 	From, To time.Time         // of the decision; To is exclusive
 	Limit    int               // at most MaxAudit; 0 is 20
+
+	scan int // records to look at; 0 is maxScan
 }
 
 // maxScan bounds how many records one query looks at.
@@ -38,14 +40,15 @@ func (g *Gate) Query(ctx context.Context, q Query) (Found, error) {
 		q.Limit = 20
 	}
 	q.Limit = min(q.Limit, MaxAudit)
+	setDefault(&q.scan, maxScan)
 	later := map[trade.IntentID][]ledger.Event{}
 	scanned := 0
 	for r, err := range g.journal.Backward(ctx) {
 		if err != nil {
 			return found, err
 		}
-		if scanned++; scanned > maxScan || !q.From.IsZero() && r.At.Before(q.From) {
-			found.More = scanned > maxScan
+		if scanned++; scanned > q.scan || !q.From.IsZero() && r.At.Before(q.From) {
+			found.More = scanned > q.scan
 			return found, nil
 		}
 		e, err := ledger.Decode(r.Body)

@@ -51,11 +51,18 @@ func (g *Gate) Reconcile(ctx context.Context) (Reconciliation, error) {
 	if err := g.Recover(ctx); err != nil {
 		return r, err
 	}
+	still := false
 	for range reconcileTries {
-		still, err := g.compare(ctx, &r)
-		if err != nil || still {
+		var err error
+		if still, err = g.compare(ctx, &r); err != nil {
+			return r, err
+		}
+		if still {
 			break
 		}
+	}
+	if !still {
+		r.Differences = nil // both sides were never seen at the same moment
 	}
 	err := g.cancelStopped(ctx)
 	if err != nil || len(r.Differences) == 0 || g.cfg.Shared {

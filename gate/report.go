@@ -86,7 +86,7 @@ func (p *reporting) settle(tx *journal.Tx, at time.Time, d ledger.Decision) {
 	changed := p.r.Order.IsZero() || p.r.Order.Digest() != d.Order.Digest()
 	ran := p.r.Outcome == trade.Accepted
 	flagged := len(d.Flags) > 0
-	if d.Clears == ledger.ClearsNothing || d.State == ledger.Blocked {
+	if d.Clears == ledger.ClearsNothing || d.Clears == ledger.ClearsApproval || d.State == ledger.Blocked {
 		if ran && !flagged { // the harness let through what was denied
 			p.flag(tx, at, ledger.ExecutedAfterDenial, p.r.Status)
 			p.apply(tx, at, p.outcome(trade.Accepted, p.r.Message))

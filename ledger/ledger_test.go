@@ -420,6 +420,9 @@ func TestEncodingRoundTripsAndStateIsTheFoldByteForByte(t *testing.T) {
 		if !reflect.DeepEqual(restored.waiting, live.waiting) {
 			t.Fatalf("waiting permissions differ: %v, %v", restored.waiting, live.waiting)
 		}
+		if !reflect.DeepEqual(restored.held, live.held) {
+			t.Fatalf("proposals differ: %v, %v", restored.held, live.held)
+		}
 		for _, o := range restored.Opens() {
 			if !reflect.DeepEqual(o, live.Open(o.Intent)) {
 				t.Fatalf("restored %+v, was %+v", o, live.Open(o.Intent))
@@ -462,7 +465,9 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 	if ruling.Effect == policy.Deny {
 		ruling.Reasons = []policy.Reason{{Code: "X", Field: word.Draw(t, "field"), Message: word.Draw(t, "message")}}
 	}
-	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	switch rapid.IntRange(0, 18).Draw(t, "kind") {
+	case 10, 11, 12, 13, 14, 15, 16, 17:
+		return randomControl(t, intent(1000+n), o, number)
 	case 0, 1, 2:
 		d := allowed(n, o, rapid.SampledFrom([]Clearance{ClearsSend, ClearsPermission}).Draw(t, "clears"))
 		d.Ruling, d.AgentReason, d.ClientOrderID = ruling, word.Draw(t, "reason"), "c-1"
@@ -507,6 +512,9 @@ func FuzzDecode(f *testing.F) {
 	for _, e := range []Event{
 		allowed(1, o, ClearsSend), Rejudged{Intent: intent(1), Order: o}, Concluded{Intent: intent(1)}, fill(1, 1, o, "1"), Flagged{Intent: intent(1), Flag: "X"},
 		Asked{intent(1)}, CancelAsked{Intent: intent(1), NotAfter: t0}, CancelEnded{Intent: intent(1)}, KillEngaged{}, KillReset{},
+		KillEngaged{Scope: Scope{OneSymbol, "AAPL"}}, Approved{Intent: intent(1), Lapses: t0}, ProposalEnded{Intent: intent(1), State: ApprovalExpired},
+		AttemptRefused{}, PersonSet{Person: Person{Name: "a", Owner: true, Telegram: -5}}, PersonRemoved{}, GrantSet{}, GrantRemoved{}, DaemonOwned{},
+		heldOrder(1, o, 2),
 	} {
 		f.Add(Encode(e))
 	}

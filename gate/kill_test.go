@@ -1,0 +1,680 @@
+package gate_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+func stop(reason string, scope ...ledger.Scope) gate.StopRequest {
+	r := gate.StopRequest{Local: "test", Reason: reason}
+	if len(scope) > 0 {
+		r.Scope = scope[0]
+	}
+	return r
+}
+
+func scopeOf(t testing.TB, text string) ledger.Scope {
+	t.Helper()
+	s, ok := ledger.ParseScope(text)
+	if !ok {
+		t.Fatalf("%q is no scope", text)
+	}
+	return s
+}
+
+//attack:gate-kill
+//attack:ledger-kill-latched
+func TestKillStopsItsScopeAndNoOther(t *testing.T) {
+	for text, stopped := range map[string]map[string]bool{
+		"everything":    {"local AAPL": true, "local MSFT": true, "other AAPL": true},
+		"account:paper": {"local AAPL": true, "local MSFT": true, "other AAPL": true},
+		"account:other": {},
+		"agent:local":   {"local AAPL": true, "local MSFT": true},
+		"symbol:AAPL":   {"local AAPL": true, "other AAPL": true},
+	} {
+		t.Run(text, func(t *testing.T) {
+			o := newOffice(t)
+			first := must(o.Kill(ctx, stop("first", scopeOf(t, text))))(t)
+			if !first.Recorded || first.Repeated {
+				t.Fatalf("%+v", first)
+			}
+			if again := must(o.Kill(ctx, stop("second", scopeOf(t, text))))(t); !again.Repeated {
+				t.Fatalf("%+v", again)
+			}
+			check := func(killed bool) {
+				t.Helper()
+				for _, who := range []string{"local AAPL", "local MSFT", "other AAPL"} {
+					agent, symbol, _ := strings.Cut(who, " ")
+					c := call(t, "buy", symbol, "1", "1.00", byAgent(trade.Agent(agent)))
+					d := o.Execute(ctx, c)
+					if no := killed && stopped[who]; no != (d.Verdict == policy.Deny) {
+						t.Errorf("%s: %s", who, d.AppendJSON(nil))
+					} else if no && (d.Error != "killswitch_active" || len(d.Stops) != 1 || d.Stops[0].Reason != "first" || d.Stops[0].By != "local:test" || d.Stops[0].Since.IsZero()) {
+						t.Errorf("%s: %s", who, d.AppendJSON(nil))
+					}
+					if p := o.Propose(ctx, c); killed && stopped[who] && p.Verdict != policy.Deny {
+						t.Errorf("proposed %s: %s", who, p.AppendJSON(nil))
+					}
+					if a := o.Authorize(ctx, c); killed && stopped[who] && a.Verdict != policy.Deny {
+						t.Errorf("permitted %s: %s", who, a.AppendJSON(nil))
+					}
+				}
+			}
+			check(true)
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			o.Gate = reopen(t, o.cfg) // a restart keeps it
+			check(true)
+			if err := o.Reset(ctx, o.olga, scopeOf(t, "agent:nobody"), "another scope"); err == nil {
+				t.Fatal("a scope that is not engaged was reset")
+			}
+			check(true)
+			if err := o.Reset(ctx, o.olga, scopeOf(t, text), "looked at"); err != nil {
+				t.Fatal(err)
+			}
+			check(false)
+		})
+	}
+}
+
+//attack:gate-reset-person
+//attack:gate-reason-text
+func TestOnlyAPersonResets(t *testing.T) {
+	o := newOffice(t)
+	must(o.Kill(ctx, stop("stop")))(t)
+	o.wantRefused(t, o.Reset(ctx, gate.Person{}, ledger.Scope{}, "please"), policy.PersonUnknown)
+	o.wantRefused(t, o.Reset(ctx, o.anna, ledger.Scope{}, ""), policy.ReasonMissing)
+	token := must(o.AddAgent(ctx, o.olga, "bot", trade.TierExecute))(t)
+	_, err := o.Identify(ctx, token, "test")
+	o.wantRefused(t, err, policy.PersonUnknown)
+	stale := o.anna
+	must(o.RotatePerson(ctx, o.olga, "anna"))(t)
+	o.wantRefused(t, o.Reset(ctx, stale, ledger.Scope{}, "old credential"), policy.PersonUnknown)
+	if stops := must(o.Stops(ctx))(t); len(stops) != 1 {
+		t.Fatalf("%v", stops)
+	}
+	if err := o.Reset(ctx, o.ben, ledger.Scope{}, strings.Repeat("x", 5000)); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events(t, o.Gate) {
+		if r, ok := e.(ledger.KillReset); ok && len(r.Reason) > 510 {
+			t.Fatalf("a reason of %d bytes", len(r.Reason))
+		}
+	}
+	wantDecision(t, o.Execute(ctx, buy(t, "1")), policy.Allow, ledger.Succeeded, "")
+}
+
+//attack:gate-kill-tier
+//attack:gate-tier
+func TestTiersOfTheGate(t *testing.T) {
+	o := newOffice(t)
+	for n := trade.TierRead; n <= trade.TierExecute; n++ {
+		for name, c := range map[string]struct {
+			needs trade.Tier
+			do    func(gate.Call) ledger.Decision
+		}{
+			"execute":   {trade.TierExecute, func(c gate.Call) ledger.Decision { return o.Execute(ctx, c) }},
+			"authorize": {trade.TierExecute, func(c gate.Call) ledger.Decision { return o.Authorize(ctx, c) }},
+			"propose":   {trade.TierPropose, func(c gate.Call) ledger.Decision { return o.Propose(ctx, c) }},
+			"check":     {trade.TierRead, func(c gate.Call) ledger.Decision { return o.Check(ctx, c) }},
+		} {
+			d := c.do(buy(t, "1", tier(n)))
+			no := n < c.needs
+			if no != (d.Verdict == policy.Deny) || no != (d.Error == "permission_denied") || no != (d.Tier != nil) {
+				t.Errorf("%s at tier %s: %s", name, n, d.AppendJSON(nil))
+			}
+			if no && (d.Tier.Required != c.needs || d.Tier.Current != n || !strings.Contains(codes(d), "TIER_TOO_LOW")) {
+				t.Errorf("%s at tier %s: %s", name, n, d.AppendJSON(nil))
+			}
+		}
+	}
+	_, err := o.Kill(ctx, gate.StopRequest{Agent: "local", Reason: "x"})
+	o.wantRefused(t, err, policy.TierTooLow)
+	if stops := must(o.Stops(ctx))(t); len(stops) != 0 {
+		t.Fatalf("%v", stops)
+	}
+	if rep := must(o.Kill(ctx, gate.StopRequest{Agent: "local", Tier: trade.TierPropose, Reason: "x"}))(t); rep.Stop.By != "agent:local" {
+		t.Fatalf("%+v", rep)
+	}
+}
+
+// TestKillCancelsAndReports: what works is cancelled, what cannot be cancelled is said to be there, what nobody can tell is
+// unknown; a cancel passes while the switch is engaged.
+func TestKillCancelsAndReports(t *testing.T) {
+	o := newOffice(t)
+	o.v.rests = true
+	working := o.Execute(ctx, buy(t, "1"))
+	mine := o.Execute(ctx, call(t, "buy", "MSFT", "1", "1.00"))
+	permitted := o.Authorize(ctx, buy(t, "2", atHook, withCall("c")))
+	o.v.answer = func(context.Context, gate.Cleared) (gate.Receipt, error) { return gate.Receipt{}, errors.New("lost") }
+	lost := o.Execute(ctx, buy(t, "3"))
+	o.v.answer = nil
+	rep := must(o.Kill(ctx, stop("stop", scopeOf(t, "symbol:AAPL"))))(t)
+	got := map[trade.IntentID]gate.StopState{}
+	for _, x := range rep.Orders {
+		got[x.Intent] = x.State
+	}
+	if len(got) != 3 || got[working.Intent] != gate.StopGone || got[permitted.Intent] != gate.StopUnknown || got[lost.Intent] == "" {
+		t.Fatalf("%+v", rep.Orders)
+	}
+	must(o.Kill(ctx, stop("stop")))(t)
+	if d := must(o.Proposals(ctx))(t); len(d) != 0 {
+		t.Fatal(d)
+	}
+	if now, _, err := o.History(ctx, mine.Intent); err != nil || now.Ended != ledger.WasCancelled {
+		t.Fatalf("%v: %s", err, now.AppendJSON(nil))
+	}
+}
+
+// TestReductionPassesAKill: a person may sell what the broker shows, and no more, while everything is stopped.
+//
+//attack:gate-reduction
+func TestReductionPassesAKill(t *testing.T) {
+	o := newOffice(t)
+	wantDecision(t, o.Execute(ctx, buy(t, "10")), policy.Allow, ledger.Succeeded, "")
+	o.writePolicy(t, `{"not":"a policy"}`)
+	must(o.Kill(ctx, stop("stop")))(t)
+	sell := func(n string) trade.Order { return call(t, "sell", "AAPL", n, "90.00").Order }
+	_, err := o.Reduce(ctx, o.ben, sell("11"))
+	o.wantRefused(t, err, policy.ReductionNotVerified)
+	_, err = o.Reduce(ctx, o.ben, buy(t, "1").Order)
+	o.wantRefused(t, err, policy.ReductionNotVerified)
+	_, err = o.Reduce(ctx, gate.Person{}, sell("1"))
+	o.wantRefused(t, err, policy.PersonUnknown)
+	_, err = o.Reduce(ctx, o.ben, call(t, "sell", "MSFT", "1", "90.00").Order)
+	o.wantRefused(t, err, policy.ReductionNotVerified)
+	o.v.rests = true
+	wantDecision(t, must(o.Reduce(ctx, o.ben, sell("4")))(t), policy.Allow, ledger.Succeeded, "")
+	_, err = o.Reduce(ctx, o.ben, sell("7")) // four are pending
+	o.wantRefused(t, err, policy.ReductionNotVerified)
+	o.v.short = true // the broker says that less is held than the ledger does
+	_, err = o.Reduce(ctx, o.ben, sell("6"))
+	o.wantRefused(t, err, policy.ReductionNotVerified)
+	o.v.short = false
+	wantDecision(t, must(o.Reduce(ctx, o.ben, sell("6")))(t), policy.Allow, ledger.Succeeded, "")
+	if d := o.Execute(ctx, call(t, "sell", "AAPL", "1", "90.00")); d.Verdict != policy.Deny {
+		t.Fatalf("an agent's sale passed the kill: %s", d.AppendJSON(nil))
+	}
+}
+
+// TestNothingLeavesAfterAKill kills in the middle of a batch of 50 parallel orders at a slow broker.
+//
+//attack:gate-kill-waits
+func TestNothingLeavesAfterAKill(t *testing.T) {
+	var returned atomic.Bool
+	v := &venue{}
+	v.answer = func(_ context.Context, c gate.Cleared) (gate.Receipt, error) {
+		if returned.Load() {
+			t.Errorf("%s reached the broker after the kill had returned", c.ID)
+		}
+		time.Sleep(3 * time.Millisecond)
+		return gate.Receipt{Outcome: trade.Accepted}, nil
+	}
+	g := open(t, v)
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				if d := g.Execute(ctx, call(t, "buy", "AAPL", "1", "1.00", withOrder(fmt.Sprintf("o-%d-%d", i, n)))); d.Verdict == policy.Deny {
+					return
+				}
+			}
+		})
+	}
+	for v.submits() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	rep := must(g.Kill(ctx, stop("in the middle")))(t)
+	returned.Store(true)
+	sent := v.submits()
+	wg.Wait()
+	if !rep.Recorded || v.submits() != sent {
+		t.Fatalf("%d orders after the kill: %+v", v.submits()-sent, rep.Stop)
+	}
+}
+
+// flood executes orders as another process until it is stopped, and writes down when each reached the broker.
+func flood(home string) int {
+	log, err := os.OpenFile(filepath.Join(home, fmt.Sprintf("sent-%d", os.Getpid())), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return 2
+	}
+	v := &venue{answer: func(context.Context, gate.Cleared) (gate.Receipt, error) {
+		fmt.Fprintln(log, time.Now().UnixNano())
+		return gate.Receipt{Outcome: trade.Accepted}, nil
+	}}
+	g, err := gate.Open(ctx, config(home, v))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				c := theOrder()
+				c.Origin.ToolCallID = ""
+				c.Tags.ClientOrderID = trade.ClientOrderID(fmt.Sprintf("o-%d-%d-%d", os.Getpid(), i, n))
+				d := g.Execute(ctx, c)
+				if d.Error == "killswitch_active" {
+					return
+				}
+				if d.Verdict == policy.Deny && d.Error != "journal_unavailable" {
+					fmt.Fprintf(os.Stderr, "%s\n", d.AppendJSON(nil))
+					os.Exit(7)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if g.Close() != nil {
+		return 2
+	}
+	return 0
+}
+
+// TestKillStopsThreeProcesses kills from one process what three others are sending.
+func TestKillStopsThreeProcesses(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	g := reopen(t, config(home, nil))
+	var children []*exec.Cmd
+	for range 3 {
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), childHome+"="+home, childFlood+"=1")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		children = append(children, cmd)
+	}
+	for begun := 0; begun < 3; time.Sleep(5 * time.Millisecond) {
+		begun = 0
+		for _, times := range sentTimes(t, home) {
+			if len(times) > 5 {
+				begun++
+			}
+		}
+	}
+	rep := must(g.Kill(ctx, stop("from another process")))(t)
+	returned := time.Now().UnixNano()
+	for _, c := range children {
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	for file, times := range sentTimes(t, home) {
+		for _, at := range times {
+			if at > returned {
+				t.Errorf("%s: an order reached the broker %s after the kill had returned", file, time.Duration(at-returned))
+			}
+		}
+	}
+	if !rep.Recorded {
+		t.Fatalf("%+v", rep)
+	}
+}
+
+func sentTimes(t *testing.T, home string) map[string][]int64 {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(home, "sent-*"))
+	all := map[string][]int64{}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := bufio.NewScanner(f); s.Scan(); {
+			if n, err := strconv.ParseInt(s.Text(), 10, 64); err == nil {
+				all[name] = append(all[name], n)
+			}
+		}
+		f.Close()
+	}
+	return all
+}
+
+// wantStopFile makes sure that a stop stands by its file alone, is recorded by the next decision, and outlives the file.
+func wantStopFile(t *testing.T, g *gate.Gate, home, reason string) {
+	t.Helper()
+	d := g.Execute(ctx, buy(t, "1"))
+	if d.Error != "killswitch_active" || len(d.Stops) != 1 || !strings.Contains(d.Stops[0].Reason, reason) {
+		t.Fatalf("after the stop file: %s", d.AppendJSON(nil))
+	}
+	if err := os.Remove(filepath.Join(home, gate.StopName)); err != nil {
+		t.Fatal(err)
+	}
+	if d := g.Execute(ctx, buy(t, "1")); d.Error != "killswitch_active" {
+		t.Fatalf("the file was removed: %s", d.AppendJSON(nil))
+	}
+}
+
+//attack:gate-stop-file
+//attack:gate-stop-file-bytes
+//attack:gate-stop-file-mode
+func TestStopFile(t *testing.T) {
+	for name, text := range map[string]string{
+		"of ours":      `{"scope":"everything","by":"x","reason":"there is a stop file in the data directory"}`,
+		"empty":        "",
+		"garbage":      "\x00\xff",
+		"no scope":     `{"scope":"nowhere"}`,
+		"no text":      `{"scope":7}`,
+		"two scopes":   `{"scope":"symbol:MSFT","scope":"symbol:IBM"}`,
+		"too long":     `{"scope":"symbol:MSFT","reason":"` + strings.Repeat("x", 4096) + `"}`,
+		"not a scope":  `["symbol:MSFT"]`,
+		"bad symbol":   `{"scope":"symbol:msft "}`,
+		"more follows": `{"scope":"symbol:MSFT"} {}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t)
+			if err := os.WriteFile(filepath.Join(o.cfg.Home, gate.StopName), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if d := o.Check(ctx, buy(t, "1")); d.Error != "killswitch_active" {
+				t.Fatalf("a dry run: %s", d.AppendJSON(nil))
+			}
+			wantStopFile(t, o.Gate, o.cfg.Home, "there is a stop file")
+		})
+	}
+	t.Run("a directory", func(t *testing.T) {
+		o := newOffice(t)
+		if err := os.Mkdir(filepath.Join(o.cfg.Home, gate.StopName), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		wantStopFile(t, o.Gate, o.cfg.Home, "there is a stop file")
+	})
+	t.Run("of one symbol", func(t *testing.T) {
+		o := newOffice(t)
+		path := must(gate.WriteStopFile(o.cfg.Home, ledger.Stop{Scope: scopeOf(t, "symbol:MSFT"), By: "x", Reason: "y"}))(t)
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%v, %v", info, err)
+		}
+		wantDecision(t, o.Execute(ctx, buy(t, "1")), policy.Allow, ledger.Succeeded, "")
+		if d := o.Execute(ctx, call(t, "buy", "MSFT", "1", "1.00")); d.Error != "killswitch_active" {
+			t.Fatalf("%s", d.AppendJSON(nil))
+		}
+		must(gate.WriteStopFile(o.cfg.Home, ledger.Stop{Scope: scopeOf(t, "symbol:IBM"), By: "x", Reason: "y"}))(t)
+		wantStopFile(t, o.Gate, o.cfg.Home, "y") // two scopes do not fit in one file, so it stops everything
+	})
+	t.Run("and a reset", func(t *testing.T) {
+		o := newOffice(t)
+		path := must(gate.WriteStopFile(o.cfg.Home, ledger.Stop{By: "x", Reason: "y"}))(t)
+		if err := o.Reset(ctx, o.anna, ledger.Scope{}, "seen"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Fatalf("the stop file is still there: %v", err)
+		}
+		wantDecision(t, o.Execute(ctx, buy(t, "1")), policy.Allow, ledger.Succeeded, "")
+		seen := 0
+		for _, e := range events(t, o.Gate) {
+			if k, ok := e.(ledger.KillEngaged); ok && strings.HasPrefix(k.By, "stop file") {
+				seen++
+			}
+		}
+		if seen != 1 {
+			t.Fatalf("the stop file is on record %d times", seen)
+		}
+	})
+}
+
+// TestKillWhileTheJournalIsLocked: another process holds the write lock for longer than a caller waits.
+func TestKillWhileTheJournalIsLocked(t *testing.T) {
+	o := newOffice(t, func(c *gate.Config) { c.LockWait, c.SendWithin = 50*time.Millisecond, time.Millisecond })
+	j := must(journal.Open(ctx, journal.Config{Path: filepath.Join(o.cfg.Home, gate.JournalName), LockWait: time.Second, Follower: deaf{}}))(t)
+	defer j.Close()
+	locked, release, freed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(freed)
+		_ = j.Update(ctx, func(*journal.Tx) error { close(locked); <-release; return nil })
+	}()
+	<-locked
+	go func() { // the clock goes on while the kill waits for what may still leave
+		for {
+			select {
+			case <-freed:
+				return
+			case <-time.After(time.Millisecond):
+				o.clock.pass(time.Millisecond)
+			}
+		}
+	}()
+	rep := must(o.Kill(ctx, stop("locked")))(t)
+	if rep.Recorded || rep.StopFile == "" {
+		t.Fatalf("%+v", rep)
+	}
+	close(release)
+	<-freed
+	wantStopFile(t, o.Gate, o.cfg.Home, "locked")
+}
+
+// deaf follows nothing.
+type deaf struct{}
+
+func (deaf) Restore(journal.Seq, []byte) error { return nil }
+func (deaf) Follow(journal.Record) error       { return nil }
+func (deaf) Snapshot(int) []byte               { return nil }
+
+// TestJournalThatFailsEngages: the journal goes away, is cut or is overwritten under a gate that runs. Nothing passes, the
+// stop file is written, and a kill stands.
+//
+//attack:gate-trip
+func TestJournalThatFailsEngages(t *testing.T) {
+	for name, harm := range map[string]func(t *testing.T, path string){
+		"missing": func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"replaced": func(t *testing.T, path string) {
+			if err := os.Rename(path, path+".old"); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("no journal"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"cut": func(t *testing.T, path string) {
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &venue{}
+			home := filepath.Join(t.TempDir(), "home")
+			cfg := config(home, v)
+			cfg.SendWithin = 300 * time.Millisecond
+			g := must(gate.Open(ctx, cfg))(t)
+			defer g.Close() // its error is that of the harm
+			wantDecision(t, g.Execute(ctx, buy(t, "1")), policy.Allow, ledger.Succeeded, "")
+			harm(t, filepath.Join(home, gate.JournalName))
+			if d := g.Execute(ctx, buy(t, "2")); d.Verdict != policy.Deny || d.Error != "journal_unavailable" {
+				t.Fatalf("%s", d.AppendJSON(nil))
+			}
+			if _, err := os.Stat(filepath.Join(home, gate.StopName)); err != nil {
+				t.Fatal("no stop file was written")
+			}
+			if stops, _ := g.Stops(ctx); len(stops) == 0 {
+				t.Fatal("no stop is shown")
+			}
+			rep, err := g.Kill(ctx, stop("by a person"))
+			if err != nil || rep.Recorded || rep.StopFile == "" {
+				t.Fatalf("%v, %+v", err, rep)
+			}
+			if d := g.Execute(ctx, buy(t, "3")); d.Verdict != policy.Deny || v.submits() != 1 {
+				t.Fatalf("%d submits: %s", v.submits(), d.AppendJSON(nil))
+			}
+		})
+	}
+}
+
+// full is a process whose files may not grow any more, as on a full disk.
+func full(home string) int {
+	v := &venue{}
+	cfg := config(home, v)
+	cfg.SendWithin = 300 * time.Millisecond
+	g, err := gate.Open(ctx, cfg)
+	if err != nil {
+		return 2
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 2048, Max: 2048}); err != nil {
+		return 3
+	}
+	for n := 0; n < 50; n++ {
+		c := theOrder()
+		c.Tags.ClientOrderID = trade.ClientOrderID(fmt.Sprintf("o-%d", n))
+		d := g.Execute(ctx, c)
+		if d.Error == "journal_unavailable" {
+			if rep, err := g.Kill(ctx, stop("the disk is full")); err != nil || rep.Recorded {
+				fmt.Fprintf(os.Stderr, "%v, %+v\n", err, rep)
+				return 4
+			}
+			if v.submits() > n {
+				return 5
+			}
+			return 0
+		}
+	}
+	return 6
+}
+
+func TestFullDiskEngages(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	if err := must(gate.Open(ctx, config(home, nil)))(t).Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), childHome+"="+home, childFull+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	g := reopen(t, config(home, &venue{})) // there is room again, and it stays stopped
+	wantStopFile(t, g, home, "")
+}
+
+//attack:gate-rejections
+func TestFiveRejectionsInARowStopTheAccount(t *testing.T) {
+	o := newOffice(t)
+	reject := func(context.Context, gate.Cleared) (gate.Receipt, error) {
+		return gate.Receipt{Outcome: trade.Rejected, Code: "NO"}, nil
+	}
+	for i := range 4 {
+		o.v.answer = reject
+		wantDecision(t, o.Execute(ctx, buy(t, strconv.Itoa(i+1))), policy.Allow, ledger.Failed, "")
+	}
+	o.v.answer = nil
+	wantDecision(t, o.Execute(ctx, buy(t, "9")), policy.Allow, ledger.Succeeded, "") // which begins the row anew
+	o.v.answer = reject
+	for i := range 5 {
+		if i == 3 { // and a restart does not
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			o.Gate = reopen(t, o.cfg)
+		}
+		wantDecision(t, o.Execute(ctx, buy(t, strconv.Itoa(i+11))), policy.Allow, ledger.Failed, "")
+	}
+	d := o.Execute(ctx, buy(t, "30"))
+	if d.Error != "killswitch_active" || d.Stops[0].Scope.String() != "account:paper" || o.v.submits() != 10 {
+		t.Fatalf("%d submits: %s", o.v.submits(), d.AppendJSON(nil))
+	}
+	if err := o.Reset(ctx, o.anna, scopeOf(t, "account:paper"), "looked at"); err != nil {
+		t.Fatal(err)
+	}
+	wantDecision(t, o.Execute(ctx, buy(t, "31")), policy.Allow, ledger.Failed, "")
+}
+
+//attack:gate-unexplained
+func TestFillThatNoDecisionExplainsStopsTheAccount(t *testing.T) {
+	for name, edit := range map[string]func(*gate.Config){"exclusive": func(*gate.Config) {}, "shared": shared} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, edit)
+			first := o.Execute(ctx, buy(t, "5"))
+			o.v.event(gate.VenueFill, gate.Cleared{Order: buy(t, "7").Order, ID: "somebody-else"}, trade.Whole(7))
+			if err := o.Recover(ctx); err != nil {
+				t.Fatal(err)
+			}
+			stops := must(o.Stops(ctx))(t)
+			if (name == "exclusive") != (len(stops) == 1) {
+				t.Fatalf("%v", stops)
+			}
+			_ = first
+		})
+	}
+}
+
+//attack:gate-reconcile
+//attack:gate-reconcile-tries
+func TestReconcile(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(*testing.T, *office)
+		says string // of the stop; empty for none
+	}{
+		"agrees":            {func(*testing.T, *office) {}, ""},
+		"holds less":        {func(_ *testing.T, o *office) { o.v.short = true }, "position of AAPL: the broker says 9, the ledger says 10"},
+		"has another order": {func(t *testing.T, o *office) { o.v.strange = buy(t, "3").Order }, "order of AAPL: the broker says buy 3 open"},
+		"lost an order": {func(t *testing.T, o *office) {
+			o.v.rests = true
+			o.Execute(ctx, call(t, "buy", "MSFT", "2", "1.00"))
+			o.v.forgets = true
+		}, "order of MSFT: the broker says no such order, the ledger says buy 2 open"},
+		"moves all the time": {func(_ *testing.T, o *office) { o.v.short, o.v.moves = true, true }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t)
+			wantDecision(t, o.Execute(ctx, buy(t, "10")), policy.Allow, ledger.Succeeded, "")
+			c.harm(t, o)
+			rec := must(o.Reconcile(ctx))(t)
+			stops := must(o.Stops(ctx))(t)
+			if c.says == "" {
+				if len(stops) != 0 {
+					t.Fatalf("%+v, %v", rec, stops)
+				}
+				return
+			}
+			if len(stops) != 1 || stops[0].Scope.String() != "account:paper" || !strings.HasPrefix(stops[0].Reason, c.says) {
+				t.Fatalf("%+v, %v", rec, stops)
+			}
+		})
+	}
+}
+
+// TestReconcileSettlesWhatWasUnknown: an order whose answer was lost is looked up under the id that it was sent with.
+func TestReconcileSettlesWhatWasUnknown(t *testing.T) {
+	o := newOffice(t)
+	o.v.answer = func(_ context.Context, c gate.Cleared) (gate.Receipt, error) {
+		o.v.mu.Lock()
+		defer o.v.mu.Unlock()
+		o.v.event(gate.VenueFill, c, c.Order.Quantity())
+		return gate.Receipt{}, errors.New("the connection broke")
+	}
+	o.v.pageErr = errors.New("not now")
+	d := o.Execute(ctx, buy(t, "10"))
+	wantDecision(t, d, policy.Allow, ledger.OutcomeUnknown, "")
+	o.v.pageErr = nil
+	rec := must(o.Reconcile(ctx))(t)
+	if o.state(t, d) != ledger.Succeeded || rec.Unknown != 0 || o.v.submits() != 1 {
+		t.Fatalf("%s, %+v", o.state(t, d), rec)
+	}
+}
