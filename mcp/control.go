@@ -69,7 +69,7 @@ func (t *Tools) withdrawTool() Tool {
 	return Tool{
 		Name: "proposal_withdraw", Title: "Withdraw a proposal", Description: withdrawDescription, Tier: trade.TierPropose,
 		Input:  inputSchema(`"proposal_id"`, idProperty("proposal_id"), reasonProperty),
-		Output: []byte(proposalSchema), Destructive: true, Idempotent: true,
+		Output: []byte(proposalSchema), Idempotent: true,
 		run: func(ctx context.Context, c call) Result {
 			a := c.read("proposal_id", "reason")
 			id := a.intent("proposal_id")
@@ -109,13 +109,14 @@ func (t *Tools) cancelTool() Tool {
 	}
 }
 
-// killTool engages the kill switch. Nothing here can reset it.
+// killTool engages the kill switch. Nothing here can reset it. It is not called destructive: it only takes risk away, and a
+// harness asks a person before a destructive call, or refuses it where nobody can be asked, which a stop must not wait for.
 func (t *Tools) killTool() Tool {
 	return Tool{
 		Name: "kill_switch_engage", Title: "Stop trading", Description: killDescription, Tier: trade.TierPropose,
 		Input: inputSchema("", `"scope":{"type":"string","description":"everything (the default), account:NAME, agent:NAME or symbol:NAME"}`,
 			reasonProperty),
-		Output: []byte(killSchema), Destructive: true, Idempotent: true,
+		Output: []byte(killSchema), Idempotent: true,
 		run: func(ctx context.Context, c call) Result {
 			a := c.read("scope", "reason")
 			scope := a.scope("scope")

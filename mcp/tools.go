@@ -34,7 +34,7 @@ type Tool struct {
 	Output      []byte     // JSON Schema of every answer
 	Executes    bool       // an order may be sent at once
 	ReadOnly    bool       // nothing is changed, whatever the arguments
-	Destructive bool       // what it does cannot be undone by another call
+	Destructive bool       // a harness does well to ask a person first
 	Idempotent  bool       // a repeat with the same arguments does nothing more
 
 	order     bool // takes an order, and answers with the gate's decision on it

@@ -23,7 +23,7 @@ import (
 var published = []struct {
 	name           string
 	tier           trade.Tier
-	readOnly, ends bool
+	readOnly, ends bool // ends: advertised as destructive, so that a harness may ask a person first
 }{
 	{"paper_place_order_a", trade.TierExecute, false, true},
 	{"paper_place_order_b", trade.TierExecute, false, true},
@@ -35,9 +35,9 @@ var published = []struct {
 	{"market_quote", trade.TierRead, true, false},
 	{"proposal_get", trade.TierRead, true, false},
 	{"trade_propose", trade.TierPropose, false, false},
-	{"proposal_withdraw", trade.TierPropose, false, true},
+	{"proposal_withdraw", trade.TierPropose, false, false},
 	{"order_cancel", trade.TierPropose, false, true},
-	{"kill_switch_engage", trade.TierPropose, false, true},
+	{"kill_switch_engage", trade.TierPropose, false, false},
 	{"trade_execute", trade.TierExecute, true, false},
 }
 
