@@ -94,7 +94,7 @@ func (a *api) guarded(q *request) (ans answer) {
 
 // handle knows the caller first, then holds it to its limits, and only then reads what it wants.
 //
-//limit:rest-auth-first Nothing of a request's path, query or body is read before its caller is known, and no body before its caller is within its rate.
+//limit:rest-auth-first No query and no body is read, and no path is told from another beyond those that are open to all, before the caller is known and within its rate.
 func (a *api) handle(q *request) answer {
 	if p := a.host(q); p != nil {
 		return p.answer()

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -244,10 +245,22 @@ func (e *envelope) parse(c Config, tool string, permits bool) {
 			Message: "the caller takes the order to be for another account than " + string(e.account),
 		})
 	}
-	order, tags, faults := d.Parse(e.account, e.raw)
+	order, tags, faults := e.judge(c)
 	if e.faults = append(e.faults, faults...); len(e.faults) == 0 {
 		e.order, e.tags = order, tags
 	}
+}
+
+// judge lets the dialect read the arguments. One that panics has found a fault of ours, and the call is recorded with it.
+func (e *envelope) judge(c Config) (o trade.Order, tags trade.Tags, faults []trade.Fault) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.Log.Error("a dialect panicked", "dialect", e.dialect.Name, "panic", p, "stack", string(debug.Stack()))
+			o, tags = trade.Order{}, trade.Tags{}
+			faults = []trade.Fault{{Code: policy.InternalError, Message: "an error of Sallyport's own in reading the arguments; nothing was sent"}}
+		}
+	}()
+	return e.dialect.Parse(e.account, e.raw)
 }
 
 func accountOf(c Config, tool string, d *dialect.Dialect, permits bool) trade.Account {
