@@ -32,7 +32,8 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{bench: newBench(t, benchPolicy), tier: trade.TierExecute, agent: "local"}
 	cfg := d.config()
-	cfg.Daemon = true
+	cfg.Daemon, cfg.Broker, cfg.Account = true, &d.venue, "bench"
+	d.venue.Now = cfg.Now
 	above := trade.Whole(1000)
 	cfg.Approval.HoldAbove = &above
 	g, err := gate.Open(context.Background(), cfg)
@@ -135,6 +136,40 @@ func TestHeldCallIsAllowedOnceAfterApproval(t *testing.T) {
 		row, err := d.g.Proposal(context.Background(), "local", id)
 		if err != nil || row.State != ledger.Allowed || len(row.ApprovedBy) != 1 || row.ApprovedBy[0] != "olga" {
 			t.Errorf("%s: %v, %+v", harness, err, row)
+		}
+	}
+}
+
+// TestApprovedCallIsExecutedByOurOwnServerOnce: behind the hook stands our own server, and one approval is good for one
+// order there too.
+func TestApprovedCallIsExecutedByOurOwnServerOnce(t *testing.T) {
+	ctx := context.Background()
+	for _, harness := range []string{"claude", "gemini"} { // which name the call to the server, and do not
+		d := newDesk(t)
+		seen := &fakeGate{}
+		event := strings.Replace(preEvents(orderArgs)[harness][0], `"t1"`, `"c2"`, 1)
+		ask(t, benchConfig(harness, seen), event)
+		call := seen.calls[0]
+		call.Origin.Surface = "mcp"
+		if harness == "gemini" {
+			call.Origin.Harness, call.Origin.Session = "", ""
+		}
+		id := d.held(t, harness, d.call(t, harness, "s1", "c1", orderArgs))
+		early := call
+		early.Origin.ToolCallID = "c9"
+		if got := d.g.Execute(ctx, early); got.State != ledger.ApprovalPending || len(d.venue.Submits()) != 0 {
+			t.Errorf("%s: before the approval: %+v", harness, got)
+		}
+		d.approve(t, id)
+		if s := d.send(t, harness, event); hears(harness, s) != granted {
+			t.Fatalf("%s: %+v", harness, s)
+		}
+		if got := d.g.Execute(ctx, call); got.State != ledger.Succeeded || got.Intent != id {
+			t.Errorf("%s: %s", harness, got.AppendJSON(nil))
+		}
+		call.Origin.ToolCallID = "c3"
+		if got := d.g.Execute(ctx, call); got.State != ledger.ApprovalPending || len(d.venue.Submits()) != 1 {
+			t.Errorf("%s: another call: %d orders, %s", harness, len(d.venue.Submits()), got.AppendJSON(nil))
 		}
 	}
 }
