@@ -104,6 +104,7 @@ func (n *news) tell() {
 // update is journal.Update for everything that the gate records. A journal that cannot be written trips the gate.
 func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error {
 	var own error
+	tripped := g.tripped.Load()
 	err := g.journal.Update(ctx, func(tx *journal.Tx) error {
 		latched := g.latch(tx)
 		if own = decide(tx); latched {
@@ -113,6 +114,7 @@ func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error
 	})
 	switch {
 	case err == nil:
+		g.tripped.CompareAndSwap(tripped, nil) // it is on record now, and a person can reset it
 		g.news.tell()
 		return own
 	case own == nil && !errors.Is(err, journal.ErrBusy) && !errors.Is(err, journal.ErrClosed) && ctx.Err() == nil:

@@ -76,7 +76,7 @@ func (r StopRequest) by() string {
 func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not call the stop off
 	r.Reason = cut(r.Reason)
-	rep := StopReport{Stop: ledger.Stop{Scope: r.Scope, By: r.by(), Reason: r.Reason, Since: g.now()}}
+	rep := StopReport{Stop: ledger.Stop{Scope: r.Scope, By: r.by(), Reason: r.Reason, Since: g.now(), Keep: r.Keep}}
 	if r.Agent != "" && r.Tier < trade.TierPropose {
 		return rep, g.tierRefusal(ctx, r.Agent, r.Tier, trade.TierPropose, "kill_switch_engage")
 	}
@@ -86,7 +86,7 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
-		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason})
+		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason, Keep: r.Keep})
 		return nil
 	})
 	if rep.Recorded = err == nil; !rep.Recorded {
@@ -100,7 +100,7 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		return rep, nil
 	}
 	g.awaitSends(ctx, r.Scope, rep.Stop.Since)
-	rep.Orders = g.stopOrders(ctx, r.Scope, r.Keep)
+	rep.Orders = g.stopOrders(ctx, rep.Stop)
 	return rep, nil
 }
 
@@ -144,12 +144,14 @@ func covers(scope ledger.Scope, o *ledger.Open) bool {
 }
 
 // stopOrders cancels what works in the scope and says what became of everything that is open there.
-func (g *Gate) stopOrders(ctx context.Context, scope ledger.Scope, keep bool) []StopOrder {
+//
+// What came after the stop is a person's reduction and stays.
+func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop) []StopOrder {
 	var open []StopOrder
 	phases := map[trade.IntentID]ledger.Phase{}
 	_ = g.journal.Read(ctx, func() error { // without it nothing is known, and nothing is said
 		for _, o := range g.follow.state.Opens() {
-			if covers(scope, o) && o.Phase != ledger.OnHold && o.Phase != ledger.Granted {
+			if covers(stop.Scope, o) && !later(o, stop) && o.Phase != ledger.OnHold && o.Phase != ledger.Granted {
 				open = append(open, StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown})
 				phases[o.Intent] = o.Phase
 			}
@@ -157,9 +159,14 @@ func (g *Gate) stopOrders(ctx context.Context, scope ledger.Scope, keep bool) []
 		return nil
 	})
 	for i := range open {
-		g.stopOrder(ctx, &open[i], phases[open[i].Intent], keep)
+		g.stopOrder(ctx, &open[i], phases[open[i].Intent], stop.Keep)
 	}
 	return open
+}
+
+// later reports whether an order was made after the stop, which only a person can do.
+func later(o *ledger.Open, stop ledger.Stop) bool {
+	return o.At.After(stop.Since) || o.At.Equal(stop.Since) && o.Origin.Surface == surfacePerson
 }
 
 func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, keep bool) {
@@ -191,8 +198,8 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 func (g *Gate) cancelStopped(ctx context.Context) error {
 	stops, err := g.Stops(ctx)
 	for _, s := range stops {
-		if !s.Since.IsZero() { // a journal that does not say that all may go on has had no stop
-			g.stopOrders(ctx, s.Scope, false)
+		if !s.Since.IsZero() && !s.Keep { // a journal that does not say that all may go on has had no stop
+			g.stopOrders(ctx, s)
 		}
 	}
 	return err
@@ -260,9 +267,6 @@ func (g *Gate) Reset(ctx context.Context, by Person, scope ledger.Scope, reason 
 		if refused != nil {
 			g.refuse(tx, at, attempt{action: "reset", by: by.who(), channel: by.channel}, refused)
 			return nil
-		}
-		if scope.Kind == ledger.Everything {
-			g.tripped.Store(nil)
 		}
 		g.recordIn(tx, streamKill, at, ledger.KillReset{Scope: scope, By: "person:" + by.name, Reason: reason})
 		return nil

@@ -185,6 +185,31 @@ func TestKillCancelsAndReports(t *testing.T) {
 	}
 }
 
+// TestStopWithoutABrokerCancelsLater: the command line latches, and who next has the broker cancels, unless told to keep.
+func TestStopWithoutABrokerCancelsLater(t *testing.T) {
+	for name, keep := range map[string]bool{"cancels": false, "keeps": true} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t)
+			o.v.rests = true
+			d := o.Execute(ctx, buy(t, "1"))
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			cfg := o.cfg
+			cfg.Daemon, cfg.Broker = false, nil
+			rep := must(reopen(t, cfg).Kill(ctx, gate.StopRequest{Local: "x", Reason: "y", Keep: keep}))(t)
+			if len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopPending {
+				t.Fatalf("%+v", rep)
+			}
+			o.Gate = reopen(t, o.cfg)
+			must(o.Reconcile(ctx))(t)
+			if now, _, err := o.History(ctx, d.Intent); err != nil || (now.OrderStatus() == "working") != keep {
+				t.Fatalf("%v: %s", err, now.AppendJSON(nil))
+			}
+		})
+	}
+}
+
 // TestReductionPassesAKill: a person may sell what the broker shows, and no more, while everything is stopped.
 //
 //attack:gate-reduction
@@ -203,7 +228,12 @@ func TestReductionPassesAKill(t *testing.T) {
 	_, err = o.Reduce(ctx, o.ben, call(t, "sell", "MSFT", "1", "90.00").Order)
 	o.wantRefused(t, err, policy.ReductionNotVerified)
 	o.v.rests = true
-	wantDecision(t, must(o.Reduce(ctx, o.ben, sell("4")))(t), policy.Allow, ledger.Succeeded, "")
+	four := must(o.Reduce(ctx, o.ben, sell("4")))(t)
+	wantDecision(t, four, policy.Allow, ledger.Succeeded, "")
+	must(o.Reconcile(ctx))(t)
+	if now, _, err := o.History(ctx, four.Intent); err != nil || now.OrderStatus() != "working" {
+		t.Fatalf("the stop that is still engaged cancelled a reduction that came after it: %v, %s", err, now.AppendJSON(nil))
+	}
 	_, err = o.Reduce(ctx, o.ben, sell("7")) // four are pending
 	o.wantRefused(t, err, policy.ReductionNotVerified)
 	o.v.short = true // the broker says that less is held than the ledger does

@@ -10,6 +10,9 @@ import (
 	"sallyport/trade"
 )
 
+// surfacePerson is the surface of what a person does himself.
+const surfacePerson = "person"
+
 // Reduce sells from a position at a person's word. It is verified by the broker's own position, never sells more than
 // what is held and not pending, and is stopped by no kill switch and by no limit that is meant for entries.
 //
@@ -46,7 +49,7 @@ func (g *Gate) Reduce(ctx context.Context, by Person, order trade.Order) (ledger
 		}
 		e := ledger.Decided{
 			Intent:  trade.NewIntentID(at, entropy),
-			Origin:  Origin{Agent: trade.Agent(by.name), Surface: "person", Tool: "reduce"},
+			Origin:  Origin{Agent: trade.Agent(by.name), Surface: surfacePerson, Tool: "reduce"},
 			Account: order.Account(), Order: order, Ruling: ledger.Ruling{Effect: policy.Allow, Facts: &facts},
 		}
 		e.Clears, e.Pending = j.clearance(at)

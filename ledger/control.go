@@ -15,6 +15,7 @@ import (
 type KillEngaged struct {
 	Scope      Scope
 	By, Reason string
+	Keep       bool // orders that work already are left as they are
 }
 
 // KillReset is a person's, or the making of the journal. It resets its own scope and no other.
@@ -123,8 +124,10 @@ func (GrantSet) About() trade.IntentID         { return "" }
 func (GrantRemoved) About() trade.IntentID     { return "" }
 func (DaemonOwned) About() trade.IntentID      { return "" }
 
-func (e KillEngaged) append(dst []byte) []byte { return appendKill(dst, e.Scope, e.By, e.Reason) }
-func (e KillReset) append(dst []byte) []byte   { return appendKill(dst, e.Scope, e.By, e.Reason) }
+func (e KillEngaged) append(dst []byte) []byte {
+	return appendFlag(appendKill(dst, e.Scope, e.By, e.Reason), "keep", e.Keep)
+}
+func (e KillReset) append(dst []byte) []byte { return appendKill(dst, e.Scope, e.By, e.Reason) }
 
 func appendKill(dst []byte, scope Scope, by, reason string) []byte {
 	if scope.Kind != Everything {
@@ -202,7 +205,7 @@ func appendHold(dst []byte, h Hold) []byte {
 func decodeControl(o *object, kind string) (Event, bool) {
 	switch kind {
 	case "kill_engaged":
-		return KillEngaged{Scope: o.scope(), By: o.text("by"), Reason: o.text("reason")}, true
+		return KillEngaged{Scope: o.scope(), By: o.text("by"), Reason: o.text("reason"), Keep: o.flag("keep")}, true
 	case "kill_reset":
 		return KillReset{Scope: o.scope(), By: o.text("by"), Reason: o.text("reason")}, true
 	case "approved":

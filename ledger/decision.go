@@ -173,7 +173,7 @@ func AppendStops(dst []byte, stops []Stop) []byte {
 		}
 		dst = wire.AppendText(append(dst, '{'), "scope", s.Scope.String())
 		dst = wire.AppendText(wire.AppendText(dst, "by", s.By), "reason", s.Reason)
-		dst = append(appendTime(dst, "since", s.Since), '}')
+		dst = append(appendFlag(appendTime(dst, "since", s.Since), "keep", s.Keep), '}')
 	}
 	return append(dst, ']')
 }

@@ -28,7 +28,7 @@ func (s *State) Stops() []Stop {
 }
 
 func (k kill) stop(scope Scope) Stop {
-	return Stop{Scope: scope, By: k.by, Reason: k.reason, Since: k.at}
+	return Stop{Scope: scope, By: k.by, Reason: k.reason, Since: k.at, Keep: k.keep}
 }
 
 func (s *State) scopes() []Scope {
@@ -54,7 +54,7 @@ func (s *State) Engaged(scope Scope) bool {
 
 //limit:ledger-kill-latched A kill switch keeps its first cause until it is reset, and a reset ends its own scope only.
 func (s *State) engage(at time.Time, e KillEngaged) {
-	k := kill{known: true, by: e.By, reason: e.Reason, at: at}
+	k := kill{known: true, by: e.By, reason: e.Reason, at: at, keep: e.Keep}
 	switch {
 	case e.Scope.Kind != Everything:
 		if _, on := s.stops[e.Scope]; !on {

@@ -76,7 +76,7 @@ func (o *object) control(d *Decision) {
 		if !ok {
 			x.fail(errors.New("scope is not one"))
 		}
-		d.Stops = append(d.Stops, Stop{Scope: scope, By: x.text("by"), Reason: x.text("reason"), Since: x.time("since")})
+		d.Stops = append(d.Stops, Stop{Scope: scope, By: x.text("by"), Reason: x.text("reason"), Since: x.time("since"), Keep: x.flag("keep")})
 	})
 	if o.optional("proposal_id") == "" {
 		return

@@ -77,4 +77,5 @@ type Stop struct {
 	By     string
 	Reason string
 	Since  time.Time
+	Keep   bool // orders that worked already were left as they are
 }

@@ -27,6 +27,7 @@ type State struct {
 
 type kill struct {
 	known, off bool
+	keep       bool
 	by, reason string
 	at         time.Time
 }
