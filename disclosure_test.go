@@ -27,7 +27,7 @@ func TestNothingOpensASocket(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	runIn(t, home, "", "init", "--quotes-sample")
 	cmd := exec.Command(name, "mcp")
-	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir()}
+	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "SALLYPORT_TIER=2"}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func runIn(t *testing.T, home, input string, args ...string) string {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(name, args...)
-	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TZ=UTC"}
+	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TZ=UTC", "SALLYPORT_TIER=2"}
 	cmd.Stdin = strings.NewReader(input)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -226,7 +226,7 @@ func serve(t *testing.T, home, params string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(name, "mcp")
-	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "CLAUDE_CODE_SESSION_ID=s1"}
+	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "CLAUDE_CODE_SESSION_ID=s1", "SALLYPORT_TIER=2"}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -119,6 +119,7 @@ func AppendReasonsDoc(dst []byte, others ...CodeTable) []byte {
 	dst = appendCodes(dst, "Faults", "The input is not an order. `field` is the caller's own name of the field.", trade.FaultCodes())
 	dst = appendCodes(dst, "Policy", "The input is an order, and the policy says no. `field` is of the canonical order.", Codes())
 	dst = appendCodes(dst, "System", "What stands around the policy says no, whatever the order is.", SystemCodes())
+	dst = appendCodes(dst, "People in control", "A person or an agent wants to change something, and may not, or not any more. Every such attempt is recorded.", ControlCodes())
 	for _, t := range others {
 		dst = appendCodes(dst, t.Title, t.Intro, t.Rows)
 	}

@@ -10,6 +10,7 @@ import (
 	"sallyport/broker/paper"
 	"sallyport/mcp"
 	"sallyport/policy"
+	"sallyport/rest"
 	"sallyport/trade"
 )
 
@@ -76,7 +77,7 @@ func TestThePagesNameEveryRuleAndCode(t *testing.T) {
 			t.Errorf("the page of rules lacks %s", r.Name)
 		}
 	}
-	for _, table := range [][]trade.CodeRow{trade.FaultCodes(), policy.Codes(), policy.SystemCodes()} {
+	for _, table := range [][]trade.CodeRow{trade.FaultCodes(), policy.Codes(), policy.SystemCodes(), policy.ControlCodes()} {
 		for _, row := range table {
 			if n := strings.Count(reasons, "\n| `"+string(row.Code)+"` | "); n != 1 {
 				t.Errorf("the page of reasons has %s %d times", row.Code, n)
@@ -98,6 +99,7 @@ func TestThePagesNameEveryRuleAndCode(t *testing.T) {
 // otherCodes are those of the surfaces and venues.
 func otherCodes() []policy.CodeTable {
 	return []policy.CodeTable{
+		{Title: "HTTP API", Intro: "The request itself is refused. The body is a problem object (RFC 9457) with the code.", Rows: rest.Codes()},
 		{Title: "MCP server", Intro: "An argument of a tool that reads is not what it takes.", Rows: mcp.Codes()},
 		{Title: "Paper venue", Intro: "The venue rejected an order that was allowed. The code stands in the record of the outcome.", Rows: paper.Codes()},
 	}
