@@ -79,8 +79,10 @@ func TestQuoteIsShownWithItsAge(t *testing.T) {
 		want      string
 		isError   bool
 	}{
-		{"there", `{"symbol":"aapl"}`, func(trade.Symbol) (trade.Quote, bool, error) { return q, true, nil },
-			`{"symbol":"AAPL","bid":"149.90","ask":"150.10","last":"150.00","at":"2026-11-30T14:01:51.622956Z","age":"1m30.5s","reasons":[]}`, false},
+		{
+			"there", `{"symbol":"aapl"}`, func(trade.Symbol) (trade.Quote, bool, error) { return q, true, nil },
+			`{"symbol":"AAPL","bid":"149.90","ask":"150.10","last":"150.00","at":"2026-11-30T14:01:51.622956Z","age":"1m30.5s","reasons":[]}`, false,
+		},
 		{"none", `{"symbol":"AAPL"}`, func(trade.Symbol) (trade.Quote, bool, error) { return q, false, nil }, "QUOTE_UNAVAILABLE", true},
 		{"unreadable", `{"symbol":"AAPL"}`, func(trade.Symbol) (trade.Quote, bool, error) { return q, true, errors.New("/secret") }, "QUOTE_UNAVAILABLE", true},
 		{"missing", `{}`, nil, "FIELD_MISSING", true},

@@ -67,7 +67,10 @@ func TestTableHasThePublishedToolsAndNoOther(t *testing.T) {
 
 func TestNewRefusesAnIncompleteConfig(t *testing.T) {
 	for _, c := range []Config{
-		{}, {Gate: &fakeGate{}, Agent: "local"}, {Now: fakeNow, Agent: "local"}, {Gate: &fakeGate{}, Now: fakeNow},
+		{},
+		{Gate: &fakeGate{}, Agent: "local"},
+		{Now: fakeNow, Agent: "local"},
+		{Gate: &fakeGate{}, Now: fakeNow},
 		{Gate: &fakeGate{}, Now: fakeNow, Agent: "local", Tier: 3},
 	} {
 		if _, err := New(c); err == nil {
