@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,9 +39,11 @@ func auditListCommand(a *app) *cobra.Command {
 		Use: "list", Short: "List the newest intents, newest first, one row each", Args: exactly(0),
 		Long: `List the newest intents, newest first, one row each: where the order stands, or
 the first reason why it was blocked. Times are UTC. The states are sending,
-working, partial, filled, cancelled, expired, rejected, unknown, blocked;
-permitted is an order that a hook let its harness make, and accepted one whose
-fills nobody tells us.`,
+working, partial, filled, cancelled, expired, rejected, unknown, blocked; for what
+waits or waited for a person held, approved, declined, withdrawn, lapsed; permitted
+is an order that a hook let its harness make, and accepted one whose fills nobody
+tells us. Without a data directory here it asks the configured daemon: an agent
+sees its own.`,
 		Example: "  sallyport audit list --limit 50\n  sallyport audit list --json | jq -r .state",
 	}
 	c.Flags().UintVar(&limit, "limit", 20, fmt.Sprintf("show at most `N` intents, 1 to %d", gate.MaxAudit))
@@ -49,12 +52,7 @@ fills nobody tells us.`,
 		if limit < 1 || limit > gate.MaxAudit {
 			return usage("'sallyport audit export' has all of them.", "--limit %d is not between 1 and %d", limit, gate.MaxAudit)
 		}
-		g, _, err := a.openGate(ctx, reading)
-		if err != nil {
-			return err
-		}
-		defer g.Close()
-		ds, err := g.Audit(ctx, int(limit))
+		ds, err := a.newest(ctx, int(limit))
 		if err != nil {
 			return err
 		}
@@ -73,6 +71,36 @@ fills nobody tells us.`,
 			return nil
 		})
 	})
+}
+
+// newest reads the data directory, or asks the daemon that is configured where there is none here.
+func (a *app) newest(ctx context.Context, limit int) ([]ledger.Decision, error) {
+	home, cfg, err := a.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	address, err := a.daemonAddress(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if address != "" && !exists(filepath.Join(home, gate.JournalName)) {
+		c, err := a.dialAgent(cfg, a.granted.tier)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		all, err := c.Audit(ctx, limit)
+		if err != nil {
+			return nil, daemonProblem(err)
+		}
+		return all, nil
+	}
+	g, _, err := a.openGate(ctx, reading)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	return g.Audit(ctx, limit)
 }
 
 // describeList shows intents in rows: when, which, where it stands, and what was asked.

@@ -19,42 +19,101 @@ func cancelCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "cancel ID", Short: "Cancel a working order", GroupID: groupOrders, Args: exactly(1),
 		Long: `Ask the venue to cancel an order. ID is its intent, as shown by orders, the id that
-the venue was sent (sp-...), or the venue's own (paper-1). Exit code 0 means that
-no further fill can come; 1 that there is no such order that is open, or that the
-venue said no.`,
+the venue was sent (sp-...), or the venue's own (paper-1). No kill switch stops it.
+Where the data directory is a daemon's, it asks the daemon: as the agent of the
+configured token, which cancels its own orders at tier 1, or else as you, with your
+credential. Exit code 0 means that no further fill can come; 1 that there is no such
+order that is open, or that the venue said no.`,
 		Example: "  sallyport cancel 01KB9Y2V6T3M8Q4W5X7Z0A1B2C\n  sallyport cancel paper-3",
 	}
 	c.ValidArgsFunction = a.intents(func(d ledger.Decision) bool {
 		return d.Clears == ledger.ClearsSend && (d.OrderStatus() == "working" || d.OrderStatus() == "partially_filled")
 	})
-	withJSON(a, withAgent(a, c), "print one object")
+	withJSON(a, withCredential(a, withAgent(a, c), yourCredential), "print one object")
 	return runs(c, func(ctx context.Context, args []string) error {
 		number, id, err := orderArgument(args[0])
 		if err != nil {
 			return err
 		}
-		g, cfg, err := a.openGate(ctx, venue)
+		_, cfg, err := a.dataDir()
 		if err != nil {
 			return err
 		}
-		defer g.Close()
-		if number > 0 {
-			if id, err = g.intentOf(ctx, number); err != nil {
-				return err
-			}
-		}
-		if g.venue == nil { // nothing was ever sent
-			return g.notCancelled(ctx, id)
-		}
-		r, err := g.Cancel(ctx, gate.Origin{Agent: cfg.Agent, Surface: "cli", Tool: "cancel"}, id)
+		address, err := a.daemonAddress(cfg)
 		switch {
-		case errors.Is(err, gate.ErrNoOpenOrder):
-			return g.notCancelled(ctx, id)
 		case err != nil:
-			return a.gateProblem(err)
+			return err
+		case address != "" && number == 0:
+			return a.cancelAsAgent(ctx, cfg, id)
+		case a.getenv(peopleVariable) != "" && number == 0:
+			return a.cancelAsPerson(ctx, id)
 		}
-		return a.cancelled(r)
+		return a.cancelHere(ctx, number, id)
 	})
+}
+
+// cancelHere cancels an order in the data directory, or has its daemon do so.
+func (a *app) cancelHere(ctx context.Context, number uint64, id trade.IntentID) error {
+	g, cfg, err := a.openGate(ctx, venue)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if number > 0 {
+		if id, err = g.intentOf(ctx, number); err != nil {
+			return err
+		}
+	}
+	if g.venue == nil { // nothing was ever sent
+		return g.notCancelled(ctx, id)
+	}
+	if g.daemons {
+		return a.cancelAsPerson(ctx, id)
+	}
+	r, err := g.Cancel(ctx, gate.Origin{Agent: cfg.Agent, Surface: "cli", Tool: "cancel"}, id)
+	switch {
+	case errors.Is(err, gate.ErrNoOpenOrder):
+		return g.notCancelled(ctx, id)
+	case err != nil:
+		return a.gateProblem(err)
+	}
+	return a.cancelled(r)
+}
+
+// cancelAsAgent has the daemon cancel an order of the agent whose token is configured.
+func (a *app) cancelAsAgent(ctx context.Context, cfg config, id trade.IntentID) error {
+	tier, err := a.tier()
+	if err != nil {
+		return err
+	}
+	c, err := a.dialAgent(cfg, tier)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r, err := c.CancelOwn(ctx, gate.Origin{Surface: "cli", Tool: "cancel"}, tier, id)
+	if err != nil {
+		return daemonProblem(err)
+	}
+	return a.cancelled(r)
+}
+
+// cancelAsPerson has the daemon cancel an order at a person's word.
+func (a *app) cancelAsPerson(ctx context.Context, id trade.IntentID) error {
+	credential, err := a.credential(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := a.needPeople(credential)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r, err := c.Cancel(ctx, id)
+	if err != nil {
+		return daemonProblem(err)
+	}
+	return a.cancelled(r)
 }
 
 // orderArgument reads what names an order: its intent, the id that the venue was sent, or the number of the venue's own.

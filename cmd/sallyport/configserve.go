@@ -157,9 +157,9 @@ func (r *configReader) agentSocket(name string, v wire.Value) (s agentSocket) {
 func (r *configReader) telegram(name string, v wire.Value, s *serveConfig) {
 	r.object(v, name, map[string]func(string, wire.Value){
 		"token_file": func(n string, v wire.Value) { s.TelegramTokenFile = r.path(n, v) },
-		//limit:config-telegram-chats Telegram is listened to in at most 64 chats.
+		//limit:config-telegram-chats Telegram is listened to in at most 16 chats.
 		"chats": func(n string, v wire.Value) {
-			r.list(n, v, 64, func(n string, v wire.Value) {
+			r.list(n, v, 16, func(n string, v wire.Value) {
 				s.TelegramChats = append(s.TelegramChats, r.integer(n, v, math.MinInt64, math.MaxInt64))
 			})
 		},

@@ -194,12 +194,8 @@ func (a *app) openLists(ctx context.Context) (control, error) {
 
 // stopByDaemon engages the kill switch through the daemon: as the person whose credential is at hand, or as the agent
 // whose token is. Nothing is asked for, since a stop must not wait. The error says why a daemon that was asked did not.
-func (a *app) stopByDaemon(ctx context.Context, cfg config, r gate.StopRequest) (rep gate.StopReport, done bool, err error) {
-	if a.secret.file != nil || a.getenv(credentialVariable) != "" {
-		credential, err := a.credential(ctx)
-		if err != nil {
-			return rep, false, err
-		}
+func (a *app) stopByDaemon(ctx context.Context, cfg config, credential string, r gate.StopRequest) (rep gate.StopReport, done bool, err error) {
+	if credential != "" {
 		c, err := a.dialPeople(cfg, credential)
 		if err != nil || c == nil {
 			return rep, false, err

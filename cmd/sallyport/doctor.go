@@ -27,9 +27,10 @@ func doctorCommand(a *app) *cobra.Command {
 every command opens it, schema and durability settings read back, the whole chain
 walked), clock, quotes, and that the gate denies a canary order that no policy
 can allow; that the paper venue is the one that the journal knows; and outcomes
-that nobody knows. With --harness and --settings also that the hook is really
-armed in that settings file. Other data directories are named: limits hold within
-one.
+that nobody knows; kill switches and the stop file; and where a daemon has the data
+directory, that it runs, that somebody can approve, and whom it takes this process
+for. With --harness and --settings also that the hook is really armed in that
+settings file. Other data directories are named: limits hold within one.
 
 Exit code 0 means that all is well, 1 that there is a finding; each comes with
 what to do about it.`,
@@ -76,9 +77,12 @@ func (e *examination) examine(ctx context.Context) {
 	} else {
 		e.ok("configuration", "no %s; the defaults hold", configName)
 	}
+	e.tier()
 	e.files()
+	e.secrets()
 	e.quotes()
 	e.gate(ctx)
+	e.connection(ctx)
 	e.others()
 }
 
@@ -178,6 +182,8 @@ func (e *examination) gate(ctx context.Context) {
 	e.chain(ctx, g.Gate)
 	e.clock(ctx, g.Gate)
 	e.canary(ctx, g.Gate)
+	e.stopped(ctx, g.Gate)
+	e.control(ctx, g.Gate)
 	e.venue(ctx)
 	e.outcomes(ctx, g)
 }
@@ -258,9 +264,6 @@ func (e *examination) canary(ctx context.Context, g *gate.Gate) {
 	var codes []string
 	for i := range r.Reasons {
 		codes = append(codes, string(r.Reasons[i].Code))
-		if r.Reasons[i].Code == policy.KillSwitchActive {
-			e.finding("kill switch", "'sallyport audit export' has the record of who engaged it, and why.", "it is engaged: every order is denied")
-		}
 	}
 	e.ok("canary", "an order that no policy can allow is denied: %s", strings.Join(codes, ", "))
 }

@@ -76,7 +76,13 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 	if err != nil { // a stop does not wait for a configuration to be corrected
 		cfg = defaultConfig(home)
 	}
-	rep, done, why := a.stopByDaemon(ctx, cfg, r)
+	credential := ""
+	if a.secret.file != nil || a.getenv(credentialVariable) != "" {
+		if credential, err = a.credential(ctx); err != nil {
+			a.note("%s. Stopping without it", plain(err))
+		}
+	}
+	rep, done, why := a.stopByDaemon(ctx, cfg, credential, r)
 	if done {
 		return a.stopped(rep)
 	}
@@ -86,7 +92,7 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 	if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
 		return &problem{exit: exitInternal, what: "NOTHING WAS STOPPED: there is no data directory at " + showPath(home), repair: noHome}
 	}
-	rep, err = a.stopHere(ctx, home, cfg, r)
+	rep, err = a.stopHere(ctx, home, cfg, credential, r)
 	if err != nil {
 		return &problem{
 			exit: exitInternal, what: "NOTHING WAS STOPPED: " + plain(err),
@@ -102,12 +108,15 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 const openWithin = 3 * time.Second
 
 // stopHere engages the kill switch in the data directory itself.
-func (a *app) stopHere(ctx context.Context, home string, cfg config, r gate.StopRequest) (gate.StopReport, error) {
+func (a *app) stopHere(ctx context.Context, home string, cfg config, credential string, r gate.StopRequest) (gate.StopReport, error) {
 	open, cancel := context.WithTimeout(ctx, openWithin)
 	g, err := a.wire(open, reading, home, cfg)
 	cancel()
 	if err != nil {
 		return a.stopByFile(home, cfg, r)
+	}
+	if credential != "" {
+		r.Person, _ = g.Identify(ctx, credential, channelTerminal) // a stop is not refused for a wrong credential
 	}
 	rep, err := g.Kill(ctx, r)
 	closed := g.Close()
@@ -225,7 +234,7 @@ func describeStopReport(rep gate.StopReport, p paint) string {
 		for _, o := range rep.Orders {
 			text := append([]string{orderLine(o.Order)}, agentPart(o.Agent)...)
 			if o.Message != "" {
-				text = append(text, plainText(printable(o.Message)))
+				text = append(text, "("+plainText(printable(o.Message))+")")
 			}
 			rows = append(rows, []string{string(o.Intent), strings.ReplaceAll(string(o.State), "_", " "), strings.Join(text, "\n")})
 		}

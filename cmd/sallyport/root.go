@@ -55,11 +55,12 @@ func (t *tree) root() *cobra.Command {
 		Use:   "sallyport",
 		Short: "Decide the orders of AI agents by your policy, before a broker sees them",
 		Long: `Sallyport stands between AI agents and brokers. An agent proposes an order; your
-policy decides it; the decision is recorded before anything acts on it; only
-what is allowed executes, on paper. What cannot be proved compliant does not
-execute.`,
+policy decides it; a person approves what you want approved; the decision is
+recorded before anything acts on it; only what is allowed executes, on paper. What
+cannot be proved compliant does not execute, and anyone can stop everything.`,
 		Example: `  sallyport demo
   sallyport init --quotes-sample
+  export SALLYPORT_TIER=2
   sallyport order '{"symbol":"AAPL","side":"buy","quantity":"10",
       "order_type":"limit","limit_price":"150.00"}'
   sallyport audit list`,

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sallyport": 
 func TestScript(t *testing.T) {
 	var files []string
 	if raceEnabled {
-		files = append(files, "demo.txtar", "hook.txtar", "mcp.txtar", "tool.txtar")
+		files = append(files, "demo.txtar", "hook.txtar", "mcp.txtar", "serve.txtar", "tool.txtar")
 	}
 	for i, f := range files {
 		files[i] = filepath.Join("testdata", "script", f)
@@ -39,10 +41,13 @@ func TestScript(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SALLYPORT_HOME", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("SALLYPORT_TIER", "2") // the scripts of tiers set it themselves
-			return nil
+			short, err := os.MkdirTemp("/tmp", "sp") // a socket's path has at most 104 bytes, and the scripts' own are long
+			e.Setenv("SHORT", short)
+			e.Defer(func() { os.RemoveAll(short) })
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change, "says": says,
+			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change, "says": says, "listens": listens,
 		},
 		RequireExplicitExec: true,
 	})
@@ -106,6 +111,18 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 	text := strings.Join(strings.Fields(ts.ReadFile(args[0])), " ")
 	if regexp.MustCompile(args[1]).MatchString(text) == neg {
 		ts.Fatalf("%s says %s", args[0], text)
+	}
+}
+
+// listens SOCKET waits until somebody listens there; ! listens SOCKET until nobody does.
+func listens(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: listens socket")
+	}
+	for end := time.Now().Add(20 * time.Second); answers(args[0]) == neg; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("%s: listened to is %v", args[0], !neg)
+		}
 	}
 }
 

@@ -112,9 +112,11 @@ func (r initResult) describe() string {
 	return text + `
 Edit the policy to your limits; an edit holds from the next order on. Then try
 
+  export SALLYPORT_TIER=2        # this shell may execute; unset it only reads
   sallyport order '{"symbol":"AAPL","side":"buy","quantity":"10",
       "order_type":"limit","limit_price":"150.00"}'
-  sallyport hook print claude
+  sallyport hook print claude    # guard the tools of an agent's harness
+  sallyport people init          # then 'sallyport serve': people in control
 `
 }
 
