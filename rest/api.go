@@ -76,7 +76,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ans := a.guarded(q)
 	answered(ans.status)
 	if ans.close && r.ContentLength != 0 {
-		_ = http.NewResponseController(w).EnableFullDuplex() // the body is left unread: the answer does not wait for it
+		rc := http.NewResponseController(w) // the body is left unread: neither the answer nor the end waits for it
+		_, _ = rc.EnableFullDuplex(), rc.SetReadDeadline(time.Now())
 	}
 	ans.write(w)
 }

@@ -31,8 +31,6 @@ type ClientConfig struct {
 const (
 	//limit:rest-client-timeout A client waits 30 seconds for an answer, unless configured or its caller waits less; longer only where the call itself says how long it may take.
 	defaultTimeout = 30 * time.Second
-	//limit:rest-client-dial A client waits 5 seconds for a connection.
-	dialTimeout = 5 * time.Second
 	//limit:rest-client-idle A client keeps at most 16 idle connections, each for 60 seconds.
 	maxIdle  = 16
 	idleWait = time.Minute
@@ -60,7 +58,7 @@ func dial(cfg ClientConfig) (*connection, error) {
 	if c.cfg.Now == nil {
 		c.cfg.Now = time.Now
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	dialer := &net.Dialer{} // a call's own deadline bounds its connecting too
 	connect := dialer.DialContext
 	if path, isSocket := strings.CutPrefix(cfg.Address, "unix:"); isSocket {
 		if path == "" {
@@ -83,7 +81,7 @@ func dial(cfg ClientConfig) (*connection, error) {
 	}
 	c.http = &http.Transport{
 		DialContext: connect, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleWait, DisableCompression: true,
-		MaxResponseHeaderBytes: maxHeader, TLSHandshakeTimeout: dialTimeout,
+		MaxResponseHeaderBytes: maxHeader,
 	}
 	return c, nil
 }

@@ -168,7 +168,10 @@ func (r *reading) decisions(name string) (all []ledger.Decision) {
 
 func (r *reading) stops(name string) (all []ledger.Stop) {
 	r.each(name, func(x *reading) {
-		all = append(all, ledger.Stop{Scope: x.scope("scope"), By: x.text("by"), Reason: x.text("reason"), Since: x.time("since")})
+		_, keep := x.v.Member("keep")
+		all = append(all, ledger.Stop{
+			Scope: x.scope("scope"), By: x.text("by"), Reason: x.text("reason"), Since: x.time("since"), Keep: keep > 0 && x.flag("keep"),
+		})
 	})
 	return all
 }

@@ -59,6 +59,7 @@ type Server struct {
 	listeners []*listener
 	stopping  chan struct{}
 	once      sync.Once
+	drain     time.Duration
 }
 
 // Listen opens every listener. If one cannot be opened, none stays open.
@@ -67,7 +68,7 @@ func Listen(cfg ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	cfg.Config = cfg.Config.complete()
-	s := &Server{log: cfg.Log, stopping: make(chan struct{})}
+	s := &Server{log: cfg.Log, stopping: make(chan struct{}), drain: drainWait}
 	s.agents = s.half(Agents(cfg.Config))
 	s.people = s.half(People(cfg.Config))
 	if err := s.open(cfg); err != nil {
@@ -194,7 +195,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		first = fmt.Errorf("rest: a listener ended: %w", first)
 	}
 	s.once.Do(func() { close(s.stopping) })
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainWait)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
 	defer cancel()
 	errs := make(chan error, 2)
 	for _, half := range [...]*http.Server{s.agents, s.people} {
