@@ -77,7 +77,8 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 		cfg = defaultConfig(home)
 	}
 	credential := ""
-	if a.secret.file != nil || a.getenv(credentialVariable) != "" {
+	away := a.getenv(peopleVariable) != "" && !exists(home) // only the daemon can be asked
+	if a.secret.file != nil || a.getenv(credentialVariable) != "" || away {
 		if credential, err = a.credential(ctx); err != nil {
 			a.note("%s. Stopping without it", plain(err))
 		}
