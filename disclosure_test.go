@@ -55,8 +55,8 @@ func TestNothingOpensASocket(t *testing.T) {
 		t.Fatalf("the order is answered %s", answers.Text())
 	}
 	sockets, files := openFiles(t, cmd.Process.Pid)
-	if sockets > 0 {
-		t.Errorf("sallyport mcp has %d sockets open", sockets)
+	if len(sockets) > 0 {
+		t.Errorf("sallyport mcp has the sockets %v open", sockets)
 	}
 	if files < 4 {
 		t.Errorf("only %d open files were seen", files)
@@ -66,7 +66,8 @@ func TestNothingOpensASocket(t *testing.T) {
 	}
 }
 
-func openFiles(t *testing.T, pid int) (sockets, files int) {
+// openFiles returns the inodes of the sockets that a process has open, and how many files it has open in all.
+func openFiles(t *testing.T, pid int) (sockets []string, files int) {
 	t.Helper()
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {
@@ -75,12 +76,60 @@ func openFiles(t *testing.T, pid int) (sockets, files int) {
 	for _, l := range links {
 		if to, err := os.Readlink(l); err == nil {
 			files++
-			if strings.HasPrefix(to, "socket:") {
-				sockets++
+			if inode, is := strings.CutPrefix(to, "socket:["); is {
+				sockets = append(sockets, strings.TrimSuffix(inode, "]"))
 			}
 		}
 	}
 	return sockets, files
+}
+
+// TestServeListensOnThisMachineOnly starts a daemon without any configuration and looks at each socket that it has open:
+// a unix socket in the data directory, or one on a loopback address.
+func TestServeListensOnThisMachineOnly(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux shows what a process has open in /proc")
+	}
+	s := newShell(t)
+	s.run("sallyport init")
+	if out := s.run("sallyport serve --listen-agents 0.0.0.0:0"); !strings.Contains(out, "not a loopback address") {
+		t.Errorf("an address that other machines reach is answered %s", out)
+	}
+	if out := s.start(t, "sallyport serve --log json", []string{"…", `…"msg":"serving"…`}); !strings.Contains(out, `"msg":"serving"`) {
+		t.Fatalf("the daemon says %s", out)
+	}
+	daemon := s.background[0].cmd.Process.Pid
+	inodes, _ := openFiles(t, daemon)
+	places := socketPlaces(t, daemon)
+	for _, inode := range inodes {
+		if place := places[inode]; !strings.HasPrefix(place, s.home+"/.sallyport/run/") && !strings.HasPrefix(place, "0100007F:") {
+			t.Errorf("the daemon has a socket at %q", place)
+		}
+	}
+	if len(inodes) < 2 {
+		t.Errorf("the daemon has the sockets %v; two at least are its own", inodes)
+	}
+	if children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", daemon)); err == nil && len(children) > 0 {
+		t.Errorf("the daemon has the children %s", children)
+	}
+}
+
+// socketPlaces returns where each socket of the machine is, by its inode: a path, or an address as the system writes it.
+func socketPlaces(t *testing.T, pid int) map[string]string {
+	t.Helper()
+	places := map[string]string{}
+	for file, columns := range map[string][2]int{"unix": {6, 7}, "tcp": {9, 1}, "tcp6": {9, 1}, "udp": {9, 1}, "udp6": {9, 1}} {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, file))
+		if err != nil && file != "tcp6" && file != "udp6" {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			if words := append(strings.Fields(line), ""); len(words) > columns[0] {
+				places[words[columns[0]]] = words[min(columns[1], len(words)-1)]
+			}
+		}
+	}
+	return places
 }
 
 // environmentCall is how a variable is read in the code.

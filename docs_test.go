@@ -1,6 +1,7 @@
 package sallyport_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 	"unicode"
 
 	"sallyport/wire"
@@ -27,7 +30,8 @@ type document struct {
 // block is one fenced part of a document. The word behind the fence says what it is, and so what is done with it here:
 //
 //	console  commands behind "$ " and what they print: run, and compared; "…" stands for any text, and alone on a line
-//	         for any lines
+//	         for any lines. Exports and umask hold until the end of the document. A command that ends with "&"
+//	         goes on in the background; what it prints first is compared, and SIGTERM ends it at the end of the document
 //	sh       commands that are not run here; ours must exist, with their flags
 //	json     one strict JSON value; jsonl: one on each line. With sallyport.json or policy.json behind the word the
 //	         binary must take it as such a file
@@ -235,8 +239,13 @@ var binary = sync.OnceValues(func() (string, error) {
 	return name, nil
 })
 
-// shell runs commands as a reader of a document would: in one home after the other command, with nothing else set.
-type shell struct{ home, root, bin string }
+// shell runs commands as a reader of a document would: in one home, one after the other, with nothing else set.
+type shell struct {
+	home, root, bin string
+	exported        string // what the commands so far have exported, and the mask that they have set
+	masked          string
+	background      []*background
+}
 
 func newShell(t *testing.T) *shell {
 	t.Helper()
@@ -248,25 +257,106 @@ func newShell(t *testing.T) *shell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := t.TempDir()
-	return &shell{home: home, root: root, bin: filepath.Dir(name)}
+	home, err := os.MkdirTemp("", "doc-") // the path of a socket in it must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shell{home: home, root: root, bin: filepath.Dir(name)}
+	t.Cleanup(func() {
+		for _, b := range s.background {
+			b.end(t)
+		}
+		os.RemoveAll(home)
+	})
+	return s
+}
+
+// command prepares a command that begins with what was exported.
+func (s *shell) command(script string) *exec.Cmd {
+	cmd := exec.Command("sh", "-c", s.exported+script)
+	cmd.Dir = s.home
+	cmd.Env = []string{
+		"HOME=" + s.home, "PATH=" + s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TZ=UTC",
+		"LANG=C.UTF-8", "TMPDIR=" + os.TempDir(), "GOCACHE=" + goCaches()[0], "GOMODCACHE=" + goCaches()[1],
+	}
+	return cmd
 }
 
 func (s *shell) run(script string) string {
 	if rest, ok := strings.CutPrefix(script, "make "); ok {
 		script = "make -s -C '" + s.root + "' " + rest
 	}
-	cmd := exec.Command("sh", "-c", script)
-	cmd.Dir = s.home
-	cmd.Env = []string{
-		"HOME=" + s.home, "PATH=" + s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TZ=UTC",
-		"LANG=C.UTF-8", "TMPDIR=" + os.TempDir(), "GOCACHE=" + goCaches()[0], "GOMODCACHE=" + goCaches()[1],
-	}
-	out, err := cmd.CombinedOutput()
+	out, err := s.command(script).CombinedOutput()
 	if err != nil && len(out) == 0 {
 		return err.Error()
 	}
+	switch {
+	case err == nil && strings.HasPrefix(script, "export "):
+		exports, _ := s.command(script + "\nexport -p").Output()
+		s.exported = s.masked + string(exports)
+	case err == nil && strings.HasPrefix(script, "umask "):
+		s.masked = script + "\n"
+		s.exported = s.masked + s.exported
+	}
 	return strings.ReplaceAll(string(out), s.home, "~")
+}
+
+// background is a program that goes on while the document goes on.
+type background struct {
+	cmd    *exec.Cmd
+	mu     sync.Mutex
+	out    bytes.Buffer
+	waited chan error
+}
+
+// Write implements io.Writer.
+func (b *background) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.Write(p)
+}
+
+func (b *background) printed() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.String()
+}
+
+// start runs a command in the background until the end of the document, and returns what it has printed once that is
+// what is wanted, or after 30 seconds.
+func (s *shell) start(t *testing.T, script string, want []string) string {
+	t.Helper()
+	b := &background{cmd: s.command("exec " + script), waited: make(chan error, 1)}
+	b.cmd.Stdout, b.cmd.Stderr = b, b
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { b.waited <- b.cmd.Wait() }()
+	s.background = append(s.background, b)
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got := strings.ReplaceAll(b.printed(), s.home, "~")
+		if matches(want, got) || time.Now().After(end) {
+			return got
+		}
+	}
+}
+
+// end ends it as a service manager would, and makes sure that it ends well.
+func (b *background) end(t *testing.T) {
+	t.Helper()
+	if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-b.waited:
+		if err != nil {
+			t.Errorf("%v ended with %v:\n%s", b.cmd.Args, err, b.printed())
+		}
+	case <-time.After(30 * time.Second):
+		t.Errorf("%v does not end:\n%s", b.cmd.Args, b.printed())
+		_ = b.cmd.Process.Kill()
+		<-b.waited
+	}
 }
 
 // goCaches are where the go command keeps what it has built and fetched: a home of its own has neither.
@@ -293,7 +383,12 @@ func TestDocumentCommandsPrintWhatTheDocumentsSay(t *testing.T) {
 					s = newShell(t)
 				}
 				for _, c := range cmds {
-					got := s.run(c.script)
+					got := ""
+					if script, goesOn := strings.CutSuffix(c.script, " &"); goesOn {
+						got = s.start(t, script, c.want)
+					} else {
+						got = s.run(c.script)
+					}
 					if !matches(c.want, got) {
 						t.Errorf("%s:%d: %s\nprints\n%s\nand the document says\n%s", b.doc, c.line, c.script, got, strings.Join(c.want, "\n"))
 					}
