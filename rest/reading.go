@@ -248,6 +248,9 @@ func (r *reading) policy() gate.PolicyView {
 		v.Reason = &policy.Reason{Code: trade.Code(x.text("code")), Field: x.optional("field"), Message: x.text("message")}
 	}
 	if _, n := r.v.Member("raw_base64"); n == 0 {
+		if v.Reason == nil {
+			r.fail("reason")
+		}
 		return v
 	}
 	sum := sha256.Sum256(raw)
