@@ -379,6 +379,10 @@ func TestDocumentCommandsPrintWhatTheDocumentsSay(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", b.where(), err)
 				}
+				if _, err := exec.LookPath("curl"); err != nil && strings.Contains(b.body, "$ curl ") {
+					t.Logf("%s is left out: there is no curl here", b.where())
+					continue
+				}
 				if s == nil {
 					s = newShell(t)
 				}
