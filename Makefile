@@ -10,7 +10,7 @@ VERSION ?= v0.1.0
 
 .PHONY: help
 help: ## say what there is
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 .PHONY: demo
 demo: ## build Sallyport and watch an agent's orders decided, executed on paper, blocked and recorded
@@ -21,6 +21,10 @@ demo: ## build Sallyport and watch an agent's orders decided, executed on paper,
 .PHONY: test
 test: ## every test: formatting, vet, staticcheck, tests, race detector, fuzz seeds, documents, other platforms
 	@scripts/test.sh
+
+.PHONY: e2e-clients
+e2e-clients: ## drive Claude Code and Codex, which npm has installed in CLIENTS, against the real daemon
+	@scripts/e2e-clients.sh "$(CLIENTS)"
 
 .PHONY: build
 build: ## the stripped, static binary in bin/, at most 25 MB
