@@ -126,21 +126,22 @@ func (b *Bot) unreadable(ctx context.Context, err error) {
 	}
 }
 
-// learnName asks for the bot's name until it is known. Commands that name another bot are not for this one.
+// learnName asks for the bot's name until it is known: commands that name another bot are not for this one. It asks again
+// while Telegram is unreachable, so that its return is seen.
 func (b *Bot) learnName(ctx context.Context) {
 	p := b.pauseOf(0)
 	b.mu.Lock()
 	known := b.name != ""
 	b.mu.Unlock()
-	if known || !p.over() {
+	if known && !b.Health().Down || !p.over() {
 		return
 	}
 	me, err := b.api.GetMe(ctx)
-	if f := b.done(err); f != nil {
+	if f := b.done(ctx, err); f != nil {
 		p.failed(b.base, f.after)
 		return
 	}
-	p.fails = 0
+	p.fails, p.until = 0, time.Now().Add(b.base)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.name = me.Username

@@ -72,10 +72,13 @@ type pause struct {
 	until time.Time
 }
 
-// maxBackoff bounds a pause after failures.
+// Pauses after failures.
 //
 //limit:telegram-backoff After failures a chat is tried again after 1 second, then after twice as long each time, up to a minute.
-const maxBackoff = time.Minute
+const (
+	firstBackoff = time.Second
+	maxBackoff   = time.Minute
+)
 
 func (p *pause) failed(base, asked time.Duration) {
 	wait := min(base<<min(p.fails, 10), maxBackoff)

@@ -27,9 +27,31 @@ type client struct {
 	poll, wait time.Duration
 	cfg        Config
 
-	mu     sync.Mutex
-	pauses [2]time.Time // not before: polls, other calls
-	health Health
+	mu       sync.Mutex
+	pauses   map[lane]time.Time // not before
+	conflict bool               // somebody else polls, so that presses may not arrive here
+	health   Health
+}
+
+// lane is what Telegram counts calls by: polls, answers, and what goes to one chat.
+type lane struct {
+	method string // empty for what goes to a chat
+	chat   int64
+}
+
+const (
+	pollMethod   = "getUpdates"
+	answerMethod = "answerCallbackQuery"
+)
+
+// laneKey is where a call's context says its lane.
+type laneKey struct{}
+
+func inLane(ctx context.Context, l lane) context.Context { return context.WithValue(ctx, laneKey{}, l) }
+
+func laneOf(ctx context.Context) lane {
+	l, _ := ctx.Value(laneKey{}).(lane)
+	return l
 }
 
 // maxAnswer bounds what one call reads.
@@ -51,7 +73,7 @@ func newClient(cfg Config) *client {
 		transport = t.Clone()
 	}
 	return &client{
-		token: string(cfg.Token), poll: cfg.Poll, wait: cfg.Wait, cfg: cfg,
+		token: string(cfg.Token), poll: cfg.Poll, wait: cfg.Wait, cfg: cfg, pauses: map[lane]time.Time{},
 		http: &http.Client{
 			Transport: transport,
 			//limit:telegram-redirects No redirection of Telegram is followed: the token is part of every address.
@@ -64,7 +86,7 @@ func (c *client) close() { c.http.CloseIdleConnections() }
 
 // Do implements the library's HttpClient.
 func (c *client) Do(req *http.Request) (*http.Response, error) {
-	polling := path.Base(req.URL.Path) == "getUpdates"
+	polling := path.Base(req.URL.Path) == pollMethod
 	if err := c.patient(req.Context(), polling); err != nil {
 		return nil, err
 	}
@@ -90,7 +112,7 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 		OK bool `json:"ok"`
 	}
 	if resp.StatusCode == http.StatusOK && json.Unmarshal(body, &head) == nil && head.OK {
-		c.worked()
+		c.worked(polling)
 		if polling {
 			body = readable(body)
 		}
@@ -134,23 +156,20 @@ func readable(body []byte) []byte {
 	return clean
 }
 
-func side(polling bool) int {
-	if polling {
-		return 0
-	}
-	return 1
-}
-
 // patient waits with a poll until Telegram wants to be asked again; any other call fails at once, and is made again later.
 func (c *client) patient(ctx context.Context, polling bool) error {
+	l := laneOf(ctx)
+	if polling {
+		l = lane{method: pollMethod}
+	}
 	c.mu.Lock()
-	left := time.Until(c.pauses[side(polling)])
+	left := time.Until(c.pauses[l])
 	c.mu.Unlock()
 	switch {
 	case left <= 0:
 		return nil
 	case !polling:
-		return &api.TooManyRequestsError{Message: "Telegram has asked for a pause", RetryAfter: int(left.Seconds()) + 1}
+		return &api.TooManyRequestsError{Message: "Telegram has asked for a pause", RetryAfter: int(left/time.Second) + 1}
 	}
 	timer := time.NewTimer(left)
 	defer timer.Stop()
@@ -162,10 +181,13 @@ func (c *client) patient(ctx context.Context, polling bool) error {
 	}
 }
 
-// maxPause bounds what Telegram can ask for.
+// maxPauseSeconds bounds what Telegram can ask for.
 //
-//limit:telegram-retry-after A pause that Telegram asks for is kept, up to an hour.
-const maxPause = time.Hour
+//limit:telegram-retry-after A pause that Telegram asks for is kept: at least a second, at most an hour.
+const maxPauseSeconds = 3600
+
+// inSeconds is the unit of what Telegram asks for.
+const inSeconds = time.Second
 
 // failure is what became of a call that did not work. It never holds the token.
 type failure struct {
@@ -173,25 +195,26 @@ type failure struct {
 	after     time.Duration // Telegram asked for that pause
 	rejected  bool          // the call itself was wrong, and the same call will not work
 	forbidden bool          // not in this chat
+	conflict  bool          // somebody else polls with the same token
 }
 
 // Error implements error.
 func (f *failure) Error() string { return f.text }
 
 // judge turns an error of the library into one of ours, and takes in the pause that Telegram asks for.
-func (c *client) judge(err error, polling bool) *failure {
+func (c *client) judge(err error, l lane) *failure {
 	f := &failure{
 		text: c.scrub(err).Error(), forbidden: errors.Is(err, api.ErrorForbidden),
-		rejected: errors.Is(err, api.ErrorBadRequest),
+		rejected: errors.Is(err, api.ErrorBadRequest), conflict: errors.Is(err, api.ErrorConflict),
 	}
 	var busy *api.TooManyRequestsError
 	var moved *api.MigrateError
 	switch {
 	case errors.As(err, &busy):
-		f.after = min(max(time.Duration(busy.RetryAfter)*time.Second, time.Second), maxPause)
+		f.after = time.Duration(min(max(busy.RetryAfter, 1), maxPauseSeconds)) * inSeconds
 		c.mu.Lock()
-		if until := time.Now().Add(f.after); until.After(c.pauses[side(polling)]) {
-			c.pauses[side(polling)] = until
+		if until := time.Now().Add(f.after); until.After(c.pauses[l]) {
+			c.pauses[l] = until
 		}
 		c.mu.Unlock()
 	case errors.As(err, &moved):
@@ -215,7 +238,7 @@ func (c *client) scrub(err error) error {
 // pollFailed is the library's handler of errors.
 func (c *client) pollFailed(err error) {
 	if !errors.Is(err, context.Canceled) {
-		c.failed(c.judge(err, true))
+		c.failed(c.judge(err, lane{method: pollMethod}))
 	}
 }
 
@@ -223,17 +246,23 @@ func (c *client) failed(f *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.health.LastError, c.health.LastErrorAt = f.text, c.cfg.Now().UTC()
-	if !f.rejected && !f.forbidden && !c.health.Down {
+	if f.rejected || f.forbidden {
+		return // Telegram is there, and says no to this call
+	}
+	c.conflict = c.conflict || f.conflict
+	if !c.health.Down {
 		c.health.Down = true
 		c.cfg.Log.Error("Telegram cannot be reached; holds stay held, and sallyport approve still works", "error", f.text)
 	}
 }
 
-func (c *client) worked() {
+// worked notes an answer as it should be. While somebody else polls, only a poll shows that all is well again.
+func (c *client) worked(polling bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.health.LastOK = c.cfg.Now().UTC()
-	if c.health.Down {
+	c.conflict = c.conflict && !polling
+	if c.health.Down && !c.conflict {
 		c.health.Down = false
 		c.cfg.Log.Info("Telegram can be reached again")
 	}

@@ -153,10 +153,13 @@ func (b *Bot) stop(ctx context.Context, person gate.Person, scope ledger.Scope, 
 	return text + "."
 }
 
-// How old a reset may be.
+// How old a reset may be. Telegram tells the time of a message to the second.
 //
 //limit:telegram-reset-age A reset counts within 2 minutes of its sending, and only for a stop that was engaged before it was sent.
-const resetWithin = 2 * time.Minute
+const (
+	resetWithin = 2 * time.Minute
+	toTheSecond = time.Second
+)
 
 // reset lets go on what was stopped.
 func (b *Bot) reset(ctx context.Context, person gate.Person, c command) string {
@@ -179,7 +182,7 @@ func (b *Bot) reset(ctx context.Context, person gate.Person, c command) string {
 				stop = s
 			}
 		}
-		if stop.Since.After(c.at.Add(time.Second)) {
+		if stop.Since.After(c.at.Add(toTheSecond)) {
 			no = &gate.Refusal{Code: policy.CommandNotOwn, Message: "it was engaged after the command was sent; look again, and send it again"}
 		}
 	}

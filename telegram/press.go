@@ -58,6 +58,9 @@ func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 func (b *Bot) pressed(ctx context.Context, q *models.CallbackQuery) {
 	at, text := placeOf(q)
 	who := caller{user: q.From.ID, chat: at.chat}
+	if q.From.IsBot {
+		who.user = 0 // nobody has that id
+	}
 	person, known := b.admit(ctx, who, "press a button")
 	if !known {
 		if b.listed(at.chat) {

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 
+	"sallyport/gate"
 	"sallyport/ledger"
 )
 
@@ -14,12 +15,19 @@ func (b *Bot) watchStops(ctx context.Context) {
 		return
 	}
 	now := map[ledger.Scope]ledger.Stop{}
+	var account gate.Portfolio
+	flat := ""
+	look := func() { // once, and only if there is something to tell
+		if flat == "" {
+			account, flat = b.flat(ctx)
+		}
+	}
 	for _, s := range stops {
 		now[s.Scope] = s
 		if before, known := b.board.stops[s.Scope]; !known || !before.Since.Equal(s.Since) && !before.Since.IsZero() {
 			b.expect(s.Scope, 0, false)
-			p, flat := b.flat(ctx)
-			b.tell(stopText(s, p, flat), 0)
+			look()
+			b.tell(stopText(s, account, flat), 0)
 		}
 	}
 	for scope, s := range b.board.stops {
@@ -30,8 +38,8 @@ func (b *Bot) watchStops(ctx context.Context) {
 		answered := b.told[scope]
 		delete(b.told, scope)
 		b.mu.Unlock()
-		p, flat := b.flat(ctx)
-		b.tell(resetText(s, "", "", p, flat), answered)
+		look()
+		b.tell(resetText(s, "", "", account, flat), answered)
 	}
 	b.board.stops = now
 }

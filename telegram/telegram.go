@@ -155,13 +155,13 @@ func New(cfg Config) (*Bot, error) {
 		return nil, err
 	}
 	b := &Bot{
-		cfg: cfg, client: newClient(cfg), base: time.Second, wake: make(chan struct{}, 1),
+		cfg: cfg, client: newClient(cfg), base: firstBackoff, wake: make(chan struct{}, 1),
 		buttons: map[string]*button{}, told: map[ledger.Scope]int64{}, refused: map[int64]*bucket{},
 		board: board{cards: map[trade.IntentID]*card{}, stops: map[ledger.Scope]ledger.Stop{}, pauses: map[int64]*pause{}},
 	}
 	var err error
 	b.api, err = api.New(string(cfg.Token), api.WithSkipGetMe(), api.WithServerURL(cfg.BaseURL),
-		api.WithHTTPClient(cfg.Poll+time.Second, b.client), // the library takes that second off again
+		api.WithHTTPClient(cfg.Poll+libraryTakes, b.client),
 		api.WithAllowedUpdates(api.AllowedUpdates{"message", "callback_query"}),
 		api.WithErrorsHandler(b.client.pollFailed), api.WithDefaultHandler(b.handle),
 		api.WithNotAsyncHandlers(), api.WithWorkers(maxWorkers), api.WithUpdatesChannelCap(maxWaitingUpdates))
@@ -170,6 +170,9 @@ func New(cfg Config) (*Bot, error) {
 	}
 	return b, nil
 }
+
+// libraryTakes is what the library takes off the time of a poll.
+const libraryTakes = time.Second
 
 // How many updates are dealt with at once, and how many may wait. More stay at Telegram.
 //

@@ -53,8 +53,8 @@ func TestProposalIsDeliveredOnceTelegramIsBack(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			w := newWorld(t, setting{idle: true, bot: func(c *Config) {
-				if x.hang {
-					c.Wait, c.Poll = 50*time.Millisecond, time.Second
+				if c.Poll = time.Second; x.hang {
+					c.Wait = 50 * time.Millisecond
 				}
 			}})
 			w.d.troubled(until(2, x, everyMethod))
@@ -128,7 +128,7 @@ func TestPauseThatTelegramAsksForIsKept(t *testing.T) {
 			t.Errorf("%d sends in the pause", n)
 		}
 		w.bot.client.mu.Lock()
-		w.bot.client.pauses[1] = time.Time{}
+		clear(w.bot.client.pauses)
 		w.bot.client.mu.Unlock()
 		if w.bot.Health().Undelivered != 1 {
 			t.Error("nothing is undelivered")
@@ -148,8 +148,8 @@ func TestPauseThatTelegramAsksForIsKept(t *testing.T) {
 		}
 	})
 	c := newClient(Config{Token: testToken, Now: gatetest.Start, Log: slog.New(slog.DiscardHandler)})
-	for asked, want := range map[int]time.Duration{-5: time.Second, 0: time.Second, 30: 30 * time.Second, 1 << 30: time.Hour} {
-		if f := c.judge(&api.TooManyRequestsError{RetryAfter: asked}, false); f.after != want {
+	for asked, want := range map[int]time.Duration{-5: time.Second, 0: time.Second, 30: 30 * time.Second, 1 << 30: time.Hour, 1 << 62: time.Hour} {
+		if f := c.judge(&api.TooManyRequestsError{RetryAfter: asked}, lane{chat: 1}); f.after != want {
 			t.Errorf("asked for %d s, waits %s, want %s", asked, f.after, want)
 		}
 	}
@@ -268,7 +268,7 @@ func TestRunEndsWhileTelegramHangs(t *testing.T) {
 }
 
 func TestCancellationThatIsNotOursDoesNotEndThePolling(t *testing.T) {
-	c := newClient(Config{Token: testToken})
+	c := newClient(Config{Token: testToken, Now: gatetest.Start})
 	if err := c.own(context.Background(), fmt.Errorf("x: %w", context.Canceled)); errors.Is(err, context.Canceled) {
 		t.Error("it would end the polling")
 	}
