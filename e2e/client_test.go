@@ -186,12 +186,22 @@ func TestScriptedModelKnowsOurToolsInBothProtocols(t *testing.T) {
 		offered           []string
 		tools             int
 	}{
-		{"a first message", `{"stream":true,"tools":[{"name":"mcp__sallyport__trade_check"},{"name":"Bash"}],"messages":[{"content":"hello"}]}`,
-			"", readMessages, []string{"trade_check"}, 2},
-		{"a message with a result", `{"stream":true,"messages":[{"content":[{"type":"tool_result","content":[{"type":"text","text":"a"},{"text":"b"}]},{"type":"text","text":"c"}]}]}`,
-			"ab", readMessages, nil, 0},
-		{"a first response", `{"stream":true,"tools":[{"type":"namespace","name":"mcp__sallyport","tools":[{"name":"trade_check"}]},{"type":"namespace","name":"other","tools":[{"name":"x"}]}],"input":[{"type":"message"}]}`,
-			"", readResponses, []string{"trade_check"}, 2},
+		{
+			"a first message", `{"stream":true,"tools":[{"name":"mcp__sallyport__trade_check"},{"name":"Bash"}],"messages":[{"content":"hello"}]}`,
+			"", readMessages,
+			[]string{"trade_check"},
+			2,
+		},
+		{
+			"a message with a result", `{"stream":true,"messages":[{"content":[{"type":"tool_result","content":[{"type":"text","text":"a"},{"text":"b"}]},{"type":"text","text":"c"}]}]}`,
+			"ab", readMessages, nil, 0,
+		},
+		{
+			"a first response", `{"stream":true,"tools":[{"type":"namespace","name":"mcp__sallyport","tools":[{"name":"trade_check"}]},{"type":"namespace","name":"other","tools":[{"name":"x"}]}],"input":[{"type":"message"}]}`,
+			"", readResponses,
+			[]string{"trade_check"},
+			2,
+		},
 		{"a response with a result", `{"stream":true,"input":[{"type":"function_call_output","output":"ab"}]}`, "ab", readResponses, nil, 0},
 	} {
 		u, tools, err := c.read([]byte(c.raw))
