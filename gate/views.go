@@ -132,7 +132,7 @@ func entryOf(r journal.Record, e ledger.Event, s ledger.AuditState) ledger.Entry
 	}
 }
 
-// Orders returns the orders that are open in the ledger, oldest first. It first takes in what the venue has to tell.
+// Orders returns the orders that are open in the ledger, oldest first; a proposal is none until it is executed. It first takes in what the venue has to tell.
 func (g *Gate) Orders(ctx context.Context) ([]WorkingOrder, error) {
 	if err := g.Recover(ctx); err != nil {
 		return nil, err
@@ -140,6 +140,9 @@ func (g *Gate) Orders(ctx context.Context) ([]WorkingOrder, error) {
 	var all []WorkingOrder
 	err := g.journal.Read(ctx, func() error {
 		for _, o := range g.follow.state.Opens() {
+			if o.Phase == ledger.OnHold || o.Phase == ledger.Granted {
+				continue
+			}
 			w := WorkingOrder{
 				Intent: o.Intent, ID: o.Intent.BrokerOrderID(), Order: o.Order, Agent: o.Origin.Agent, State: o.Phase.String(),
 				Filled: o.Filled, At: o.At, Deadline: o.Pending.Deadline,

@@ -237,7 +237,7 @@ func (c *connection) decision(ctx context.Context, method, path string, body []b
 
 // Proposal returns an own proposal as it stands.
 func (c *Client) Proposal(ctx context.Context, _ trade.Agent, id trade.IntentID) (ledger.Decision, error) {
-	return c.decision(ctx, http.MethodGet, "/v1/proposals/"+url.PathEscape(string(id)), nil, 0)
+	return c.decision(ctx, http.MethodGet, "/v1/proposals/"+segment(id), nil, 0)
 }
 
 // Await waits for the outcome of an own proposal. It asks again while the time is not over.
@@ -246,7 +246,7 @@ func (c *Client) Await(ctx context.Context, _ gate.Origin, _ trade.Tier, id trad
 	for {
 		left := min(max(time.Until(end), 0), maxAwait).Truncate(time.Millisecond)
 		body := append(wire.AppendText([]byte{'{'}, "wait", left.String()), '}')
-		d, err := c.decision(ctx, http.MethodPost, "/v1/proposals/"+url.PathEscape(string(id))+"/await", body, left)
+		d, err := c.decision(ctx, http.MethodPost, "/v1/proposals/"+segment(id)+"/await", body, left)
 		undecided := d.State == ledger.ApprovalPending || d.State == ledger.ApprovalGranted || d.State == ledger.Allowed
 		if err != nil || !undecided || left < maxAwait || ctx.Err() != nil {
 			return d, err
@@ -257,7 +257,7 @@ func (c *Client) Await(ctx context.Context, _ gate.Origin, _ trade.Tier, id trad
 // Withdraw ends an own proposal.
 func (c *Client) Withdraw(ctx context.Context, _ gate.Origin, _ trade.Tier, id trade.IntentID, reason string) (ledger.Decision, error) {
 	body := append(wire.AppendText([]byte{'{'}, "reason", reason), '}')
-	return c.decision(ctx, http.MethodPost, "/v1/proposals/"+url.PathEscape(string(id))+"/withdraw", body, 0)
+	return c.decision(ctx, http.MethodPost, "/v1/proposals/"+segment(id)+"/withdraw", body, 0)
 }
 
 // CancelOwn cancels an own order.
@@ -266,7 +266,7 @@ func (c *Client) CancelOwn(ctx context.Context, _ gate.Origin, _ trade.Tier, id 
 }
 
 func (c *connection) cancel(ctx context.Context, id trade.IntentID) (gate.CancelResult, error) {
-	r, _, err := c.call(ctx, http.MethodPost, "/v1/orders/"+url.PathEscape(string(id))+"/cancel", []byte("{}"), 0)
+	r, _, err := c.call(ctx, http.MethodPost, "/v1/orders/"+segment(id)+"/cancel", []byte("{}"), 0)
 	if err != nil {
 		return gate.CancelResult{Intent: id}, err
 	}
@@ -313,4 +313,13 @@ func (c *Client) Whoami(ctx context.Context) (trade.Agent, trade.Tier, error) {
 	}
 	agent, tier := trade.Agent(r.text("agent")), r.tier("tier")
 	return agent, tier, r.err
+}
+
+// segment is an id in a path. An empty one is sent as one that nobody has, so that the server judges the call and not the
+// path.
+func segment(id trade.IntentID) string {
+	if id == "" {
+		return "-"
+	}
+	return url.PathEscape(string(id))
 }

@@ -39,7 +39,7 @@ func (c *PeopleClient) Proposals(ctx context.Context) ([]ledger.Decision, error)
 
 // Brief returns an open proposal and the message that a person is shown before he decides about it.
 func (c *PeopleClient) Brief(ctx context.Context, id trade.IntentID) (d ledger.Decision, text string, err error) {
-	r, _, err := c.call(ctx, http.MethodGet, "/v1/proposals/"+url.PathEscape(string(id)), nil, 0)
+	r, _, err := c.call(ctx, http.MethodGet, "/v1/proposals/"+segment(id), nil, 0)
 	if err != nil {
 		return d, "", err
 	}
@@ -62,7 +62,7 @@ func (c *PeopleClient) Decline(ctx context.Context, id trade.IntentID, digest, r
 
 func (c *PeopleClient) press(ctx context.Context, id trade.IntentID, how, digest, reason string) (ledger.Decision, error) {
 	body := wire.AppendOptional(wire.AppendText([]byte{'{'}, "digest", digest), "reason", reason)
-	return c.decision(ctx, http.MethodPost, "/v1/proposals/"+url.PathEscape(string(id))+"/"+how, append(body, '}'), callDeadline)
+	return c.decision(ctx, http.MethodPost, "/v1/proposals/"+segment(id)+"/"+how, append(body, '}'), callDeadline)
 }
 
 // Kill engages the kill switch.
@@ -113,7 +113,7 @@ func (c *PeopleClient) Query(ctx context.Context, q gate.Query) (gate.Found, err
 
 // History returns one intent's decision as it stands and every event of it, oldest first. The events' bodies are left out.
 func (c *PeopleClient) History(ctx context.Context, id trade.IntentID) (d ledger.Decision, events []ledger.Entry, err error) {
-	r, _, err := c.call(ctx, http.MethodGet, "/v1/audit/"+url.PathEscape(string(id)), nil, 0)
+	r, _, err := c.call(ctx, http.MethodGet, "/v1/audit/"+segment(id), nil, 0)
 	if err != nil {
 		return d, nil, err
 	}
