@@ -294,13 +294,17 @@ func TestDocumentsHaveTheirParts(t *testing.T) {
 		"README.md": {
 			"make demo\nmake test\n", "## Guarded, and not guarded", "| not guarded |", "## Not there yet", "## What it touches",
 			"**Claude Code**", "**Codex**", "**Hermes**", "**Any other MCP client**", "## Configuration",
+			"## People in control", "### The daemon, in five commands", "### The kill switch, in one step",
 			"\n| network |", "\n| telemetry |", "\n| subprocesses |", "\n| background processes |", "\n| credentials |",
 			"\n| reads |", "\n| writes |",
 		},
-		"ARCHITECTURE.md": {"## Words", "## How one order goes"},
-		"SECURITY.md":     {"## Two kinds of surface", "same operating-system user", "## What a kept head proves", "paper.db"},
-		"CHANGELOG.md":    {"## 0.1.0"},
-		"LICENSE":         {"MIT License"},
+		"ARCHITECTURE.md": {"## Words", "## How one order goes", "## How a proposal goes", "## The kill switch", "## The daemon"},
+		"SECURITY.md": {
+			"## Two kinds of surface", "same operating-system user", "## What a kept head proves", "paper.db",
+			"## People in control", "**A credential**", "**Who holds the bot's token**", "**The stop file**", "packaging/sallyport.service",
+		},
+		"CHANGELOG.md": {"## 0.1.0"},
+		"LICENSE":      {"MIT License"},
 	}
 	for name, wants := range parts {
 		text, err := os.ReadFile(name)

@@ -4,5 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 go test -count=1 -run 'Page' ./policy -update
+go test -count=1 -run 'DocumentsAreWhatTheTablesSay' ./rest -update
 go test -count=1 -run 'PageIsCurrent' . -update
-git status --short docs
+git status --short docs rest
