@@ -118,7 +118,7 @@ func TestCallWithoutAClearAnswerIsUnknownAndNeverSentAgain(t *testing.T) {
 				if d.Error != "daemon_unreachable" || d.Reasons[0].Code != policy.DaemonUnreachable || d.ClientOrderID != "id-1" || d.Order != k.Order {
 					t.Errorf("the decision is %s", d.AppendJSON(nil))
 				}
-				if n := p.requests.Load(); n != 1 {
+				if n := p.requests.Load(); n > 1 { // none, where the kept connection was just being closed
 					t.Errorf("the call was sent %d times", n)
 				}
 			}
