@@ -7,11 +7,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -25,6 +27,12 @@ const releasesDir = "testdata/releases"
 // runIn runs the binary on a data directory and returns its standard output. A command may end with a denial.
 func runIn(t *testing.T, home, input string, args ...string) string {
 	t.Helper()
+	return runOpen(t, home, input, nil, args...)
+}
+
+// runOpen is runIn with a file that the binary has open as its descriptor 3.
+func runOpen(t *testing.T, home, input string, open *os.File, args ...string) string {
+	t.Helper()
 	name, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -32,10 +40,13 @@ func runIn(t *testing.T, home, input string, args ...string) string {
 	cmd := exec.Command(name, args...)
 	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TZ=UTC", "SALLYPORT_TIER=2"}
 	cmd.Stdin = strings.NewReader(input)
+	if open != nil {
+		cmd.ExtraFiles = []*os.File{open}
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		if code := cmd.ProcessState.ExitCode(); code != 1 && !(code == 2 && args[0] == "hook") {
+		if code := cmd.ProcessState.ExitCode(); code != 1 && !(code == 2 && args[0] == "hook") && !(code == 4 && args[0] == "propose") {
 			t.Fatalf("sallyport %v: %v\n%s%s", args, err, stdout.Bytes(), stderr.Bytes())
 		}
 	}
@@ -71,14 +82,55 @@ func TestReleasesOpenVerifyAndFold(t *testing.T) {
 					t.Errorf("sallyport %s says\n%s\nand its own release said\n%s", strings.Join(c.args, " "), got, want)
 				}
 			}
-			out := runIn(t, home, "", "order", "--json", `{"symbol":"MSFT","side":"buy","quantity":1,"order_type":"limit","limit_price":"1.00"}`)
-			if !strings.Contains(out, `"verdict":"allow"`) {
-				t.Errorf("the next order is answered %s", out)
-			}
+			goOn(t, home, strings.Contains(expected("export.jsonl"), `daemon_owned`))
 			if out := runIn(t, home, "", "audit", "verify", "--json", "--head", head); !strings.Contains(out, `"ok":true`) {
 				t.Errorf("after one more order the chain does not verify: %s", out)
 			}
 		})
+	}
+}
+
+// goOn makes one more record: an order, or where a daemon owns the data directory a stop beside that daemon.
+func goOn(t *testing.T, home string, owned bool) {
+	t.Helper()
+	if owned {
+		end := startDaemon(t, home)
+		if out := runIn(t, home, "", "kill", "--json", "--reason", "a test"); !strings.Contains(out, `"recorded":true`) {
+			t.Errorf("the next stop is answered %s", out)
+		}
+		end()
+		return
+	}
+	out := runIn(t, home, "", "order", "--json", `{"symbol":"MSFT","side":"buy","quantity":1,"order_type":"limit","limit_price":"1.00"}`)
+	if !strings.Contains(out, `"verdict":"allow"`) {
+		t.Errorf("the next order is answered %s", out)
+	}
+}
+
+// startDaemon starts a daemon on its sockets only, and returns how to end it.
+func startDaemon(t *testing.T, home string) (end func()) {
+	t.Helper()
+	name, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(name, "serve", "--listen-agents", "none", "--listen-people", "none", "--log", "json")
+	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "TZ=UTC"}
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(log)
+	for lines.Scan() && !strings.Contains(lines.Text(), `"msg":"serving"`) {
+	}
+	go io.Copy(io.Discard, log)
+	return func() {
+		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+			t.Errorf("the daemon ended with %v", err)
+		}
 	}
 }
 
@@ -168,7 +220,7 @@ func TestRecordRelease(t *testing.T) {
 func live(t *testing.T, home string) {
 	t.Helper()
 	runIn(t, home, "", "init", "--quotes-sample")
-	config := []byte("{\n  // a missing outcome is unknown soon, so that it can be settled\n  \"deadlines\": {\"outcome\": \"1s\"},\n}\n")
+	config := []byte("{\n  // a missing outcome is unknown soon, so that it can be settled\n  \"deadlines\": {\"outcome\": \"1s\"},\n  \"approval\": {\"expires\": \"3s\"},\n}\n")
 	if err := os.WriteFile(filepath.Join(home, "sallyport.json"), config, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +252,7 @@ func live(t *testing.T, home string) {
 	event("PreToolUse", "call-3", "4", "")
 	event("PreToolUse", "call-4", "4000", "")
 	event("PreToolUse", "call-5", "5", "")
-	serve(t, home, `{"name":"paper_place_order_a","arguments":{"symbol":"AAPL","side":"buy","quantity":5,"order_type":"limit",`+
+	serve(t, home, "EXECUTION_SUCCEEDED", `{"name":"paper_place_order_a","arguments":{"symbol":"AAPL","side":"buy","quantity":5,"order_type":"limit",`+
 		`"limit_price":"100.00"},"_meta":{"claudecode/toolUseId":"call-5"}}`)
 	for _, kind := range []string{"PreToolUse", "PermissionRequest"} {
 		id := map[string]string{"PreToolUse": `,"tool_use_id":"call-6"`}[kind]
@@ -216,10 +268,65 @@ func live(t *testing.T, home string) {
 			runIn(t, home, "", "audit", "resolve", "--json", intentOf(t, d), "rejected", "--reason", "not in the list of the broker")
 		}
 	}
+	govern(t, home)
+}
+
+// govern puts every event of people in control into the data directory, which a daemon owns from then on: people and
+// agents that come, change and go, an attempt with a wrong credential, stops and resets, and proposals that are
+// approved, declined, withdrawn and left to expire.
+func govern(t *testing.T, home string) {
+	t.Helper()
+	kim, wrong := filepath.Join(t.TempDir(), "kim"), filepath.Join(t.TempDir(), "wrong")
+	if err := os.WriteFile(wrong, []byte("sp-person-wrong\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	as := func(credential string, args ...string) string {
+		f, err := os.OpenFile(credential, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		return runOpen(t, home, "", f, append(args, "--credential-fd", "3")...)
+	}
+	propose := func(quantity string) (intent, digest string) {
+		out := runIn(t, home, "", "propose", "--json",
+			`{"symbol":"AAPL","side":"buy","quantity":`+quantity+`,"order_type":"limit","limit_price":"400.00","reason":"a test"}`)
+		_, digest, _ = strings.Cut(out, `"digest":"`)
+		return intentOf(t, out), digest[:min(8, len(digest))]
+	}
+	as(kim, "people", "init", "kim")
+	as(kim, "people", "add", "lee", "--approver", "--telegram-id", "4711")
+	as(kim, "people", "rotate", "lee")
+	as(kim, "people", "remove", "lee")
+	as(wrong, "people", "add", "eve")
+	as(kim, "agents", "add", "desk", "--tier", "1")
+	as(kim, "agents", "rotate", "desk")
+	as(kim, "agents", "add", "night", "--tier", "0")
+	as(kim, "agents", "remove", "night")
+	runIn(t, home, "", "kill", "--scope", "symbol:TSLA", "--reason", "a rumour")
+	as(kim, "kill", "--reason", "everything too")
+	for _, scope := range []string{"everything", "symbol:TSLA"} {
+		as(kim, "kill", "reset", "--scope", scope, "--reason", "checked")
+	}
+	propose("9")
+	time.Sleep(3100 * time.Millisecond) // its expiry; only a recording waits
+	withdrawn, _ := propose("8")
+	serve(t, home, "APPROVAL_WITHDRAWN", fmt.Sprintf(`{"name":"proposal_withdraw","arguments":{"proposal_id":%q,"reason":"changed"}}`, withdrawn))
+	approved, digest := propose("7")
+	declined, other := propose("6")
+	defer startDaemon(t, home)()
+	as(kim, "approve", approved, "--digest", other)
+	if out := as(kim, "approve", approved, "--digest", digest, "--json"); !strings.Contains(out, "EXECUTION_SUCCEEDED") {
+		t.Errorf("the approval is answered %s", out)
+	}
+	as(kim, "decline", declined, "--digest", other, "--reason", "enough")
+	if out := as(kim, "reduce", "AAPL", "1", "--limit", "1.00", "--json"); !strings.Contains(out, "EXECUTION_SUCCEEDED") {
+		t.Errorf("the reduction is answered %s", out)
+	}
 }
 
 // serve makes one call of a tool through the server of the Model Context Protocol, in the session s1 of Claude Code.
-func serve(t *testing.T, home, params string) {
+func serve(t *testing.T, home, want, params string) {
 	t.Helper()
 	name, err := binary()
 	if err != nil {
@@ -245,7 +352,7 @@ func serve(t *testing.T, home, params string) {
 	answers.Buffer(nil, 1<<20)
 	for answers.Scan() && !strings.Contains(answers.Text(), `"id":2`) {
 	}
-	if !strings.Contains(answers.Text(), "EXECUTION_SUCCEEDED") {
+	if !strings.Contains(answers.Text(), want) {
 		t.Errorf("the server answers %s", answers.Text())
 	}
 	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
