@@ -207,6 +207,7 @@ func TestServerThatClientsStartRefusesToExecute(t *testing.T) {
 			{"paper_place_order_a", order},
 			{"paper_place_order_b", `{"instrument":"AAPL","action":"BUY","units":10,"kind":"LIMIT","price":"150.00"}`},
 			{"trade_execute", `{"proposal_id":"01KB9Y2V6T3M8Q4W5X7Z0A1B2C"}`},
+			{"trade_execute", `{}`},
 		}
 		for i, told := range d.callServer(tier, calls) {
 			if told.Error != "permission_denied" || told.RequiredTier != 2 || told.CurrentTier == nil || *told.CurrentTier != 1 {

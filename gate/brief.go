@@ -95,7 +95,9 @@ func effectOf(o trade.Order, f policy.Facts) (word string, after trade.Decimal) 
 
 // maxShownRules and maxShownReason bound the text of a brief.
 const (
-	maxShownRules  = 5
+	//limit:gate-brief-rules A person is shown at most 5 reasons of a hold, and how many more there are.
+	maxShownRules = 5
+	//limit:gate-brief-reason Of an agent's own reason a person is shown at most 300 characters, quoted and escaped.
 	maxShownReason = 300
 )
 

@@ -365,6 +365,7 @@ func TestTwoApproversAreTwoPersons(t *testing.T) {
 }
 
 //attack:gate-proposal-expires
+//attack:gate-proposal-most
 func TestExpiryIsStrict(t *testing.T) {
 	o := newOffice(t)
 	d := o.propose(t, buy(t, "10"))

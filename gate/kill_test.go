@@ -401,6 +401,7 @@ func wantStopFile(t *testing.T, g *gate.Gate, home, reason string) {
 //attack:gate-stop-file
 //attack:gate-stop-file-bytes
 //attack:gate-stop-file-mode
+//attack:gate-stop-file-depth
 func TestStopFile(t *testing.T) {
 	for name, text := range map[string]string{
 		"of ours":      `{"scope":"everything","by":"x","reason":"there is a stop file in the data directory"}`,
@@ -412,6 +413,7 @@ func TestStopFile(t *testing.T) {
 		"too long":     `{"scope":"symbol:MSFT","reason":"` + strings.Repeat("x", 4096) + `"}`,
 		"not a scope":  `["symbol:MSFT"]`,
 		"bad symbol":   `{"scope":"symbol:msft "}`,
+		"nested":       `{"scope":"symbol:MSFT","more":[[[]]]}`,
 		"more follows": `{"scope":"symbol:MSFT"} {}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -278,6 +278,21 @@ func TestBriefShowsWhatAPersonNeeds(t *testing.T) {
 	}
 }
 
+//attack:gate-brief-rules
+//attack:gate-brief-reason
+func TestBriefIsBounded(t *testing.T) {
+	b := gate.Brief{Now: time.Now(), Decision: ledger.Decision{
+		Order: buy(t, "1").Order, AgentReason: strings.Repeat("x", 2000), Hold: ledger.Hold{Expires: time.Now(), Approvers: 1},
+	}}
+	for range 8 {
+		b.Decision.Reasons = append(b.Decision.Reasons, policy.Reason{Code: "SOME_RULE", Message: strings.Repeat("y", 1000)})
+	}
+	text := b.Text()
+	if strings.Count(text, "SOME_RULE") != 5 || !strings.Contains(text, "+3 more") || strings.Count(text, "x") > 310 || len(text) > 4000 {
+		t.Fatalf("%d bytes:\n%s", len(text), text)
+	}
+}
+
 type fixedQuote struct{}
 
 func (fixedQuote) Quote(s trade.Symbol) (trade.Quote, bool, error) {

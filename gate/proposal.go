@@ -25,9 +25,10 @@ type Approval struct {
 
 // Defaults of approval.
 const (
-	//limit:gate-proposal-expires A proposal expires after 30 minutes, unless configured, and never later than 24 hours.
+	//limit:gate-proposal-expires A proposal expires after 30 minutes, unless configured.
 	defaultExpires = 30 * time.Minute
-	maxExpires     = 24 * time.Hour
+	//limit:gate-proposal-most A configured expiry of proposals is at most 24 hours.
+	maxExpires = 24 * time.Hour
 	//limit:gate-execute-within An approved proposal is executed within 15 seconds, unless configured, or its approval lapses.
 	defaultWithin = 15 * time.Second
 	//limit:gate-open-proposals An agent has at most 5 open proposals, unless configured: PROPOSALS_EXCEED_LIMIT.

@@ -65,6 +65,7 @@ func readStopFile(home string) (stop ledger.Stop, there bool) {
 	if err != nil {
 		return stop, true
 	}
+	//limit:gate-stop-file-depth A stop file is one object that is nested over 2 levels nowhere; any other stops everything.
 	v, err := wire.Read(raw, wire.Limits{Bytes: maxStopFile, Depth: 2})
 	if err != nil {
 		return stop, true
