@@ -172,7 +172,9 @@ func fields(rows []row) string {
 // details are the rows below a decision.
 func details(d ledger.Decision) []row {
 	rows := []row{
-		{"filled", filledText(d)}, {"ended", d.Ended}, {"outcome", outcomeText(d)},
+		{"filled", filledText(d)},
+		{"ended", d.Ended},
+		{"outcome", outcomeText(d)},
 		{"venue", strings.TrimSpace(show(d.Status) + " " + show(d.OrderID))},
 	}
 	if d.State != ledger.Succeeded && d.OutcomeBy != ledger.FromPerson {

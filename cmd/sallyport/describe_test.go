@@ -41,6 +41,14 @@ func TestNoTwoStatesLookTheSame(t *testing.T) {
 		change(&d)
 		return d
 	}
+	held := func(s ledger.AuditState, by ...string) ledger.Decision {
+		d := ledger.Decision{Verdict: policy.Hold, State: s, Order: anOrder(t), ApprovedBy: by}
+		d.Hold = ledger.Hold{Expires: time.Date(2026, 11, 30, 15, 30, 0, 0, time.UTC), Approvers: 2}
+		if s == ledger.ApprovalDeclined {
+			d.EndedBy = "person:kim"
+		}
+		return d
+	}
 	three, price := decimal(t, "3"), decimal(t, "149.95")
 	seen := map[string]string{}
 	for _, c := range []struct {
@@ -67,6 +75,17 @@ func TestNoTwoStatesLookTheSame(t *testing.T) {
 		{"ALLOWED", "allowed", "", with(func(d *ledger.Decision) { d.State, d.Clears, d.OutcomeBy = ledger.Allowed, ledger.ClearsNothing, "" })},
 		{"DENIED", "blocked", "", ledger.Decision{Verdict: policy.Deny, State: ledger.Blocked}},
 		{"HELD", "held", "", ledger.Decision{Verdict: policy.Hold, State: ledger.Blocked}},
+		{"HELD", "held", "needs 2 persons approved by kim", held(ledger.ApprovalPending, "kim")},
+		{"APPROVED", "approved", "expires 2026-11-30 15:30:00.000000 UTC", held(ledger.ApprovalGranted, "kim", "lee")},
+		{"DECLINED", "declined", "ended by person:kim", held(ledger.ApprovalDeclined)},
+		{"WITHDRAWN", "withdrawn", "", held(ledger.ApprovalWithdrawn)},
+		{"LAPSED", "lapsed", "", held(ledger.ApprovalExpired)},
+		{"DENIED", "blocked", "stopped symbol:AAPL, by person:kim since 2026-11-30 15:00 UTC: a rumour", ledger.Decision{
+			Verdict: policy.Deny, State: ledger.Blocked, Stops: []ledger.Stop{{
+				Scope: ledger.Scope{Kind: ledger.OneSymbol, Name: "AAPL"}, By: "person:kim", Reason: "a rumour",
+				Since: time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC),
+			}},
+		}},
 		{"EXECUTED AFTER DENIAL", "accepted", "EXECUTED_AFTER_DENIAL", ledger.Decision{
 			Verdict: policy.Deny, State: ledger.Succeeded, OutcomeBy: ledger.FromReport, Flags: []string{ledger.ExecutedAfterDenial},
 		}},
@@ -119,6 +138,11 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		{ledger.Asked{Intent: id}, "the harness asked again for the same permission"},
 		{ledger.CancelAsked{Intent: id, Origin: who}, "cancel asked by desk through mcp"},
 		{ledger.CancelEnded{Intent: id, Outcome: trade.Rejected, Message: "it is filled"}, "cancel rejected: it is filled"},
+		{ledger.Approved{Intent: id, Digest: anOrder(t).Digest(), Person: "kim", Channel: "telegram:42", Lapses: at}, "approved by kim through telegram:42"},
+		{ledger.ProposalEnded{Intent: id, State: ledger.ApprovalDeclined, By: "person:kim", Channel: "http", Reason: "not\u202enow"}, `declined by person:kim through http: not\u202enow`},
+		{ledger.ProposalEnded{Intent: id, State: ledger.ApprovalExpired, By: "sallyport", Reason: "nobody decided in time"}, "lapsed by sallyport: nobody decided in time"},
+		{ledger.ProposalEnded{Intent: id, State: ledger.ApprovalWithdrawn, By: "agent:desk", Channel: "mcp"}, "withdrawn by agent:desk through mcp"},
+		{ledger.AttemptRefused{Intent: id, Action: "approve", By: "person:lee", Channel: "http", Code: "NOT_AN_APPROVER", Message: "lee is not an approver"}, "refused to approve for person:lee through http, NOT_AN_APPROVER: lee is not an approver"},
 	} {
 		body := ledger.Encode(c.e)
 		if got := eventText(ledger.Entry{Event: c.e.Kind(), Body: body}); got != c.want {

@@ -120,8 +120,13 @@ func describeHistory(d ledger.Decision, events []ledger.Entry, p paint) string {
 	var b strings.Builder
 	b.WriteString(describeHead(d, p))
 	rows := []row{
-		{"time", moment(d.At)}, {"agent", show(string(d.Agent))}, {"surface", show(d.Surface)}, {"tool", show(d.Tool)},
-		{"harness", show(string(d.Origin.Harness))}, {"session", showPath(string(d.Origin.Session))}, {"tool call", showPath(string(d.ToolCallID))},
+		{"time", moment(d.At)},
+		{"agent", show(string(d.Agent))},
+		{"surface", show(d.Surface)},
+		{"tool", show(d.Tool)},
+		{"harness", show(string(d.Origin.Harness))},
+		{"session", showPath(string(d.Origin.Session))},
+		{"tool call", showPath(string(d.ToolCallID))},
 	}
 	b.WriteString(fields(append(append(rows, details(d)...), row{"input", inputText(events)})))
 	b.WriteString(describeUnknown(d))

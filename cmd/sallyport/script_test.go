@@ -40,7 +40,7 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SALLYPORT_HOME", filepath.Join(e.WorkDir, "data"))
-			e.Setenv("SALLYPORT_TIER", "2") // the scripts of tiers set it themselves
+			e.Setenv("SALLYPORT_TIER", "2")          // the scripts of tiers set it themselves
 			short, err := os.MkdirTemp("/tmp", "sp") // a socket's path has at most 104 bytes, and the scripts' own are long
 			e.Setenv("SHORT", short)
 			e.Defer(func() { os.RemoveAll(short) })
