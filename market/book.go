@@ -30,6 +30,14 @@ const (
 	QuotesInvalid    trade.Code = "QUOTES_INVALID"    // a line is not a quote, or a limit is passed
 )
 
+// Codes returns the published table of the codes that only this package has.
+func Codes() []trade.CodeRow {
+	return []trade.CodeRow{
+		{Code: QuotesUnreadable, Meaning: "The file of quotes cannot be read.", Repair: "The operator repairs the file's place or permissions."},
+		{Code: QuotesInvalid, Meaning: "A line of the file is not a quote, or the file or a line is too long.", Repair: "The operator repairs the line that the message names."},
+	}
+}
+
 // Error says why there are no quotes. What it shows of the file is cut and escaped.
 type Error struct {
 	Code   trade.Code

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sallyport/broker/paper"
+	"sallyport/market"
 	"sallyport/mcp"
 	"sallyport/policy"
 	"sallyport/rest"
@@ -101,6 +102,7 @@ func otherCodes() []policy.CodeTable {
 	return []policy.CodeTable{
 		{Title: "HTTP API", Intro: "The request itself is refused. The body is a problem object (RFC 9457) with the code.", Rows: rest.Codes()},
 		{Title: "MCP server", Intro: "An argument of a tool that reads is not what it takes.", Rows: mcp.Codes()},
+		{Title: "Quotes", Intro: "There are no quotes, so the paper venue trades nothing and no quote is shown.", Rows: market.Codes()},
 		{Title: "Paper venue", Intro: "The venue rejected an order that was allowed. The code stands in the record of the outcome.", Rows: paper.Codes()},
 	}
 }
