@@ -19,8 +19,8 @@ import (
 
 func killCommand(a *app) *cobra.Command {
 	c := a.engageCommand("kill", `Stop every order that opens risk, at once: nothing more is executed or permitted in
-the scope, what was on its way is awaited, and working orders are cancelled. The
-stop is latched and durable; only a person lifts it, with 'sallyport kill reset'.
+the scope, what was on its way is awaited, and working orders are cancelled, unless
+they are to be kept. The stop is latched and durable; only a person lifts it, with 'sallyport kill reset'.
 Cancels, and a person's 'sallyport reduce', stay possible. Positions stay as they are.
 
 It works when the daemon is down and when the journal cannot be written, by a stop
@@ -36,12 +36,14 @@ Exit codes: 0 the stop stands, 3 it could not be engaged.`)
 // engageCommand is kill, and kill engage.
 func (a *app) engageCommand(name, long string) *cobra.Command {
 	var scope, reason string
+	keep := false
 	c := &cobra.Command{
 		Use: name, Short: "Stop every order that opens risk, at once", Args: exactly(0), Long: long,
 		Example: "  sallyport kill\n  sallyport kill --scope symbol:AAPL --reason \"a rumour\"",
 	}
 	scopeFlag(c, &scope)
 	c.Flags().StringVar(&reason, "reason", "", "why, `R`; a stop is never refused for lack of it")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the orders that work already as they are")
 	withJSON(a, withCredential(a, c, "stop as the person whose credential is read from the open file descriptor `N`"), "print one object")
 	return runs(c, func(ctx context.Context, _ []string) error {
 		s, err := parseScope(scope, "Nothing was stopped. 'sallyport kill' alone stops everything. ")
@@ -52,7 +54,7 @@ func (a *app) engageCommand(name, long string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.stop(ctx, home, gate.StopRequest{Scope: s, Reason: strings.TrimSpace(reason), Local: person()})
+		return a.stop(ctx, home, gate.StopRequest{Scope: s, Reason: strings.TrimSpace(reason), Local: person(), Keep: keep})
 	})
 }
 
@@ -129,7 +131,7 @@ func (a *app) stopHere(ctx context.Context, home string, cfg config, credential 
 
 // stopByFile engages the kill switch without the journal. It returns when nothing that was cleared before can leave.
 func (a *app) stopByFile(home string, cfg config, r gate.StopRequest) (gate.StopReport, error) {
-	stop := ledger.Stop{Scope: r.Scope, By: "local:" + r.Local, Reason: r.Reason, Since: a.now().UTC()}
+	stop := ledger.Stop{Scope: r.Scope, By: "local:" + r.Local, Reason: r.Reason, Since: a.now().UTC(), Keep: r.Keep}
 	if stop.Reason == "" {
 		stop.Reason = "no reason was given"
 	}
@@ -156,6 +158,11 @@ const awaitDaemon = 5 * time.Second
 
 // carryStop has working orders cancelled, after the stop was recorded, and looks what became of them.
 func (a *app) carryStop(ctx context.Context, home string, cfg config, rep *gate.StopReport) {
+	for i := range rep.Orders {
+		if o := &rep.Orders[i]; rep.Stop.Keep && o.State == gate.StopPending {
+			o.State, o.Message = gate.StopKept, ""
+		}
+	}
 	if !rep.Recorded || !pending(rep) {
 		return
 	}
@@ -275,11 +282,11 @@ engaged. Exit code 0 means that none is, 1 that one is.`,
 	}
 	withJSON(a, c, "print one object")
 	return runs(c, func(ctx context.Context, _ []string) error {
-		home, _, err := a.dataDir()
+		home, cfg, err := a.dataDir()
 		if err != nil {
 			return err
 		}
-		stops, err := a.stopsHere(ctx, home)
+		stops, err := a.stops(ctx, home, cfg)
 		if err != nil {
 			return err
 		}
@@ -306,6 +313,37 @@ func sinceText(t time.Time) string {
 		return ""
 	}
 	return moment(t)
+}
+
+// stops reads which kill switches are engaged, here or at the daemon that is named where there is no journal here.
+func (a *app) stops(ctx context.Context, home string, cfg config) ([]ledger.Stop, error) {
+	address, err := a.daemonAddress(cfg)
+	switch {
+	case err != nil:
+		return nil, err
+	case exists(filepath.Join(home, gate.JournalName)):
+	case address != "":
+		c, err := a.dialAgent(cfg, a.granted.tier)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		stops, err := c.Stops(ctx)
+		return stops, daemonProblem(err)
+	case a.getenv(peopleVariable) != "":
+		credential, err := a.credential(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c, err := a.needPeople(credential)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		stops, err := c.Stops(ctx)
+		return stops, daemonProblem(err)
+	}
+	return a.stopsHere(ctx, home)
 }
 
 // stopsHere reads which kill switches are engaged. What cannot be read is engaged.
