@@ -1,14 +1,14 @@
 package rest
 
 import (
-	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,20 +27,14 @@ type ClientConfig struct {
 	Now     func() time.Time
 }
 
-// Limits of a client.
-const (
-	//limit:rest-client-timeout A client waits 30 seconds for an answer, unless configured or its caller waits less; longer only where the call itself says how long it may take.
-	defaultTimeout = 30 * time.Second
-	//limit:rest-client-idle A client keeps at most 16 idle connections, each for 60 seconds.
-	maxIdle  = 16
-	idleWait = time.Minute
-)
+//limit:rest-client-timeout A client waits 30 seconds for an answer, unless configured or its caller waits less; longer only where the call itself says how long it may take.
+const defaultTimeout = 30 * time.Second
 
 // connection is what both clients are made of.
 type connection struct {
 	cfg  ClientConfig
-	base string // scheme and host
-	http *http.Transport
+	head string // what every request says after its first line
+	pool pool
 }
 
 // ErrUnreachable says that a call has no answer, and may have been carried out or not.
@@ -58,32 +52,53 @@ func dial(cfg ClientConfig) (*connection, error) {
 	if c.cfg.Now == nil {
 		c.cfg.Now = time.Now
 	}
+	host := socketHost
 	dialer := &net.Dialer{} // a call's own deadline bounds its connecting too
-	connect := dialer.DialContext
 	if path, isSocket := strings.CutPrefix(cfg.Address, "unix:"); isSocket {
 		if path == "" {
 			return nil, errors.New("rest: the address has no path")
 		}
-		c.base = "http://" + socketHost
-		connect = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "unix", path) }
+		c.pool.dial = func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "unix", path) }
 	} else {
-		u, err := url.Parse(cfg.Address)
-		if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return nil, errors.New("rest: the address is not unix:PATH, http://HOST:PORT or https://HOST:PORT")
+		u, err := parseAddress(cfg.Address)
+		if err != nil {
+			return nil, err
 		}
-		if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
-			return nil, errors.New("rest: a daemon on another machine is called over https only")
-		}
-		c.base = u.Scheme + "://" + u.Host
+		host = u.Host
+		c.pool.dial = dialTo(u, dialer)
 	}
 	if strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("rest: the token has characters that none has")
 	}
-	c.http = &http.Transport{
-		DialContext: connect, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleWait, DisableCompression: true,
-		MaxResponseHeaderBytes: maxHeader,
+	c.head = " HTTP/1.1\r\nHost: " + host + "\r\n" + TierHeader + ": " + cfg.Tier.String() + "\r\n"
+	if cfg.Token != "" {
+		c.head += "Authorization: Bearer " + cfg.Token + "\r\n"
 	}
 	return c, nil
+}
+
+func parseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return nil, errors.New("rest: the address is not unix:PATH, http://HOST:PORT or https://HOST:PORT")
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+		return nil, errors.New("rest: a daemon on another machine is called over https only")
+	}
+	return u, nil
+}
+
+func dialTo(u *url.URL, dialer *net.Dialer) func(context.Context) (net.Conn, error) {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	address := net.JoinHostPort(u.Hostname(), port)
+	if u.Scheme == "https" {
+		secure := &tls.Dialer{NetDialer: dialer, Config: &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS13}}
+		return func(ctx context.Context) (net.Conn, error) { return secure.DialContext(ctx, "tcp", address) }
+	}
+	return func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", address) }
 }
 
 func isLoopback(host string) bool {
@@ -93,7 +108,7 @@ func isLoopback(host string) bool {
 
 // Close lets go of idle connections.
 func (c *connection) Close() error {
-	c.http.CloseIdleConnections()
+	c.pool.close()
 	return nil
 }
 
@@ -105,43 +120,28 @@ type reply struct {
 }
 
 // exchange sends one request and reads its answer. The error wraps ErrNotReached if nothing was sent, else ErrUnreachable.
-//
-//limit:rest-no-resend A client sends a call that changes something once; whatever fails after its first byte has left is not sent again.
 func (c *connection) exchange(ctx context.Context, method, path string, body []byte, wait time.Duration) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout+wait)
 	defer cancel()
-	var reader io.Reader
+	out := make([]byte, 0, len(method)+len(path)+len(c.head)+len(body)+80)
+	out = append(append(append(append(out, method...), ' '), path...), c.head...)
 	if body != nil {
-		reader = bytes.NewReader(body)
+		out = append(out, "Content-Type: application/json\r\nContent-Length: "...)
+		out = append(strconv.AppendInt(out, int64(len(body)), 10), "\r\n"...)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, c.base+path, reader)
+	out = append(append(out, "\r\n"...), body...)
+	k, err := c.pool.send(ctx, out)
 	if err != nil {
-		return reply{}, fmt.Errorf("%w: %w", ErrNotReached, err)
+		return reply{}, err
 	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
+	rep, whole, err := k.receive(method)
+	if !k.release() && err == nil {
+		whole = false // its time was just over: the connection is of no more use
 	}
-	if c.cfg.Token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.cfg.Token)
-	}
-	r.Header.Set(TierHeader, c.cfg.Tier.String())
-	res, err := c.http.RoundTrip(r) // which follows nothing and sends a body again only if no byte of it had left
-	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) && op.Op == "dial" {
-			return reply{}, fmt.Errorf("%w: %w", ErrNotReached, err)
-		}
+	if c.pool.put(k, whole); err != nil {
 		return reply{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	if err == nil && len(raw) > maxAnswer {
-		err = errors.New("the answer is too long")
-	}
-	if err != nil {
-		return reply{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	return reply{status: res.StatusCode, kind: res.Header.Get("Content-Type"), body: raw}, nil
+	return rep, nil
 }
 
 // call sends one request and returns its answer as it is read; an error where the daemon said no.
