@@ -8,13 +8,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/rest"
 	"sallyport/trade"
 )
 
@@ -31,7 +34,8 @@ is {"tool":T,"args":{...}}. A blank line is a faulty line.
 The policy and the state of the data directory are read once, at the start: one
 run is one dry run over one policy, whose SHA-256 stands in every decision. With
 --policy a draft is tried instead, wherever it lies; without a data directory
-the account is then empty. Whether a hook has permitted a call is not part of a
+the account is then empty. Without a data directory here, and with a daemon
+configured, each line is judged by the daemon. Whether a hook has permitted a call is not part of a
 dry run: require_hook in sallyport.json changes nothing here.
 
 With --json each decision has the number of its line as line.
@@ -46,11 +50,11 @@ Exit codes: 0 all were allowed, 1 any was denied.`,
 	c.ValidArgsFunction = files
 	withJSON(a, c, "print one decision object a line")
 	return runs(c, func(ctx context.Context, args []string) error {
-		checker, cfg, err := a.openChecker(ctx, policyFile)
+		check, cfg, err := a.openCheck(ctx, policyFile)
 		if err != nil {
 			return err
 		}
-		s := &stream{check: checker.Check, cfg: cfg}
+		s := &stream{check: check, cfg: cfg}
 		if err := s.speak(tool); err != nil {
 			return err
 		}
@@ -61,6 +65,43 @@ Exit codes: 0 all were allowed, 1 any was denied.`,
 		defer done()
 		return a.checkAll(ctx, s, in)
 	})
+}
+
+// openCheck returns what judges each line: the policy and the state of the data directory, or the daemon that is
+// configured where there is no data directory here.
+func (a *app) openCheck(ctx context.Context, policyFile string) (func(gate.Call) ledger.Decision, config, error) {
+	home, cfg, err := a.dataDir()
+	if err != nil {
+		return nil, cfg, err
+	}
+	address, err := a.daemonAddress(cfg)
+	if err != nil {
+		return nil, cfg, err
+	}
+	if address == "" || policyFile != "" || exists(filepath.Join(home, gate.JournalName)) {
+		c, cfg, err := a.openChecker(ctx, policyFile)
+		if err != nil {
+			return nil, cfg, err
+		}
+		return c.Check, cfg, nil
+	}
+	c, err := a.dialAgent(cfg, a.granted.tier)
+	if err != nil {
+		return nil, cfg, err
+	}
+	return func(call gate.Call) ledger.Decision {
+		for {
+			d := c.Check(ctx, call)
+			if len(d.Reasons) != 1 || d.Reasons[0].Code != rest.RateExceeded || d.RetryAfter == 0 {
+				return d
+			}
+			select {
+			case <-time.After(d.RetryAfter):
+			case <-ctx.Done():
+				return d
+			}
+		}
+	}, cfg, nil
 }
 
 // openChecker reads policy and state once.

@@ -124,7 +124,7 @@ func placed(f trade.Fault, line uint64) string {
 }
 
 func (s *stream) parse(call *gate.Call, d *dialect.Dialect, args []byte) {
-	call.Account, call.Dialect = d.Account, d.Name
+	call.Account, call.Dialect, call.Raw = d.Account, d.Name, args
 	order, tags, faults := d.Parse(call.Account, args)
 	if call.Faults = append(call.Faults, faults...); len(call.Faults) == 0 {
 		call.Order, call.Tags = order, tags
