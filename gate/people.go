@@ -101,7 +101,7 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// slowly answers wrong credentials one after another, each after a delay that grows.
+// slowly delays the answers to wrong credentials, the more the more of them come.
 type slowly struct {
 	mu      sync.Mutex
 	waiting int
@@ -111,7 +111,7 @@ type slowly struct {
 
 // How wrong credentials are slowed down.
 //
-//limit:gate-wrong-credential A wrong credential is answered after 250 ms, and after up to 4 s when many come; one at a time.
+//limit:gate-wrong-credential A wrong credential is answered after 250 ms, and after up to 4 s when many come.
 //limit:gate-wrong-waiting At most 16 wrong credentials wait for their answer; one more is refused at once and not recorded.
 const (
 	firstWrong  = 250 * time.Millisecond
