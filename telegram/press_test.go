@@ -497,10 +497,12 @@ func TestPressThatWasBegunIsFinishedWhenTheBotEnds(t *testing.T) {
 	if d := w.state(id); d.State != ledger.Succeeded {
 		t.Errorf("the approved order is %s", d.State)
 	}
-	ctx, cancel := finishing(context.Background())
+	over, end := context.WithCancel(context.Background())
+	end()
+	ctx, cancel := finishing(over)
 	defer cancel()
-	if end, ok := ctx.Deadline(); !ok || time.Until(end) > maxFinish {
-		t.Error("a press may take for ever")
+	if last, ok := ctx.Deadline(); !ok || time.Until(last) > maxFinish || ctx.Err() != nil {
+		t.Errorf("what was begun may take until %s, and has ended with %v", last, ctx.Err())
 	}
 }
 
