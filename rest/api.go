@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sallyport/gate"
@@ -23,6 +24,7 @@ type api struct {
 	document func() []byte
 	limits   *limits
 	ready    readiness
+	logged   atomic.Int64 // when it was last logged that a caller was not let in, in nanoseconds
 }
 
 func newAPI(cfg Config, half string, routes []route, admit func(*api, *request) *problem, document func() []byte) *api {
@@ -34,6 +36,7 @@ func newAPI(cfg Config, half string, routes []route, admit func(*api, *request) 
 type request struct {
 	api   *api
 	http  *http.Request
+	rc    *http.ResponseController
 	door  door
 	agent trade.Agent // of an agent's call, from its token or socket
 	tier  trade.Tier
@@ -72,12 +75,11 @@ func (q *request) attached() (context.Context, context.CancelFunc) {
 // ServeHTTP answers one request. A panic is answered and logged, and ends nothing else.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answered := a.cfg.Metrics.began(a.half)
-	q := &request{api: a, http: r, door: doorOf(r.Context())}
+	q := &request{api: a, http: r, rc: http.NewResponseController(w), door: doorOf(r.Context())}
 	ans := a.guarded(q)
 	answered(ans.status)
 	if ans.close && r.ContentLength != 0 {
-		rc := http.NewResponseController(w) // the body is left unread: neither the answer nor the end waits for it
-		_, _ = rc.EnableFullDuplex(), rc.SetReadDeadline(time.Now())
+		_, _ = q.rc.EnableFullDuplex(), q.rc.SetReadDeadline(time.Now()) // the body is left unread: neither the answer nor the end waits for it
 	}
 	ans.write(w)
 }
@@ -106,8 +108,7 @@ func (a *api) handle(q *request) answer {
 	if p := a.admit(a, q); p != nil {
 		p.close = true
 		if statusOf(p.code) == http.StatusUnauthorized {
-			a.cfg.Metrics.refused(a.half)
-			a.cfg.Log.Warn("a caller was not let in", "half", a.half, "code", string(p.code), "from", q.http.RemoteAddr)
+			a.notLetIn(q, p)
 		}
 		return p.answer()
 	}
@@ -120,6 +121,17 @@ func (a *api) handle(q *request) answer {
 		return p.answer()
 	}
 	return q.route.run(q)
+}
+
+//limit:rest-refused-log That a caller was not let in is logged at most once a second; the counter counts all.
+const refusedLogEvery = time.Second
+
+func (a *api) notLetIn(q *request, p *problem) {
+	a.cfg.Metrics.refused(a.half)
+	now := a.cfg.Now().UnixNano()
+	if last := a.logged.Load(); (now-last >= int64(refusedLogEvery) || now < last) && a.logged.CompareAndSwap(last, now) {
+		a.cfg.Log.Warn("a caller was not let in", "half", a.half, "code", string(p.code), "from", q.http.RemoteAddr)
+	}
 }
 
 func (q *request) caller() string {

@@ -58,6 +58,27 @@ func TestNobodyIsLetInWithoutACredentialOfThatHalf(t *testing.T) {
 	}
 }
 
+//attack:rest-refused-log
+func TestRefusedCallersDoNotFillTheLog(t *testing.T) {
+	clock := gatetest.NewClock()
+	r := newRig(t, func(_ *gate.Config, s *rest.ServerConfig) { s.Now = clock.Now })
+	for range 50 {
+		r.send(request{method: "GET", path: "/v1/whoami"})
+	}
+	logged := func() int { return strings.Count(r.logged.String(), "not let in") }
+	if n := logged(); n != 1 {
+		t.Errorf("50 refusals at one moment are logged %d times", n)
+	}
+	clock.Advance(time.Second)
+	r.send(request{method: "GET", path: "/v1/whoami"})
+	if n := logged(); n != 2 {
+		t.Errorf("a second later they are logged %d times", n)
+	}
+	if a := r.send(request{half: "people", method: "GET", path: "/metrics"}); !strings.Contains(a.body, `sallyport_refused_authentications_total{half="agents"} 51`) {
+		t.Errorf("the counter is not 51:\n%s", a.body)
+	}
+}
+
 //attack:rest-auth-first
 func TestCallerIsKnownBeforeAnythingIsRead(t *testing.T) {
 	r := newRig(t, func(_ *gate.Config, s *rest.ServerConfig) {

@@ -254,6 +254,25 @@ func TestServerThatStopsFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
+// TestWaitingIsNotEndedByTheTimeForARequest: the library would take the end of that time for the caller's hanging up.
+func TestWaitingIsNotEndedByTheTimeForARequest(t *testing.T) {
+	s := newSite(t)
+	server := s.listen(t)
+	server.agents.ReadTimeout = 50 * time.Millisecond
+	serve(t, server)
+	c, err := Dial(ClientConfig{Address: "unix:" + s.cfg.AgentsSocket, Token: s.token, Tier: trade.TierExecute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	held := c.Propose(t.Context(), gatetest.CallFor(gatetest.Order(t, "buy", "AAPL", "2", "150"), encoded))
+	began := time.Now()
+	d, err := c.Await(t.Context(), gate.Origin{}, trade.TierExecute, held.Intent, 300*time.Millisecond)
+	if took := time.Since(began); err != nil || d.State != held.State || took < 300*time.Millisecond {
+		t.Errorf("after %s the proposal is %s, %v", took, d.State, err)
+	}
+}
+
 // encoded lets a call travel in the words of its dialect.
 func encoded(k *gate.Call) { k.Raw = orderBytes(k.Order) }
 

@@ -65,7 +65,7 @@ func appendOrders(dst []byte, all []gate.WorkingOrder) []byte {
 func appendPortfolio(dst []byte, p gate.Portfolio) []byte {
 	dst = appendTime(wire.AppendText(append(dst, '{'), "account", string(p.Account)), "at", p.At)
 	if dst = wire.AppendName(dst, "cash"); p.Cash != nil {
-		dst = wire.AppendString(dst, p.Cash.String())
+		dst = wire.AppendString(dst, p.Cash.Money())
 	} else {
 		dst = append(dst, "null"...)
 	}
