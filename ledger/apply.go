@@ -15,11 +15,11 @@ func (s *State) Apply(at time.Time, e Event) {
 	case Decided:
 		s.decided(at, e)
 	case Rejudged:
-		s.rejudged(e)
+		s.rejudged(at, e)
 	case Concluded:
-		s.concluded(e)
+		s.concluded(at, e)
 	case Happened:
-		s.happened(e)
+		s.happened(at, e)
 	case Asked:
 		if o := s.Open(e.Intent); o != nil {
 			o.Asked = true
@@ -31,6 +31,8 @@ func (s *State) Apply(at time.Time, e Event) {
 }
 
 // control folds the events of people in control.
+//
+//limit:ledger-people A person's or agent's rights are those of the newest record about that name, and end with its removal.
 func (s *State) control(at time.Time, e Event) {
 	switch e := e.(type) {
 	case KillReset:
@@ -51,6 +53,12 @@ func (s *State) control(at time.Time, e Event) {
 		delete(s.grants, e.Agent)
 	case DaemonOwned:
 		s.owned = true
+	case HistoryBegan:
+		s.remember(at, e)
+	case DayBegan:
+		s.beginDay(at, e)
+	case Marked:
+		s.mark(e)
 	}
 }
 
@@ -59,6 +67,9 @@ func (s *State) decided(at time.Time, e Decided) {
 	if e.Ruling.Effect == policy.Hold && e.Clears == ClearsApproval && !e.Order.IsZero() {
 		s.hold(at, e)
 		return
+	}
+	if e.Ruling.Effect == policy.Deny {
+		s.denied(at, e.Account, e.Origin.Agent, e.Order.Symbol(), e.Ruling)
 	}
 	if e.Ruling.Effect != policy.Allow || e.Clears == ClearsNothing || e.Order.IsZero() {
 		return
@@ -74,12 +85,13 @@ func (s *State) decided(at time.Time, e Decided) {
 	}
 	s.open[e.Intent] = o
 	s.reserve(o, o.Remaining())
+	s.sent(at, o, e.Ruling.Rules, e.Ruling.Value)
 }
 
 //limit:ledger-permission-once A permission is spent by its second judgement, by a report or by an unknown outcome, and never again.
-func (s *State) rejudged(e Rejudged) {
+func (s *State) rejudged(at time.Time, e Rejudged) {
 	if o := s.held[e.Intent]; o != nil {
-		s.resume(o, e)
+		s.resume(at, o, e)
 		return
 	}
 	o := s.Open(e.Intent)
@@ -88,6 +100,7 @@ func (s *State) rejudged(e Rejudged) {
 	}
 	s.spend(o)
 	if e.Ruling.Effect != policy.Allow {
+		s.denied(at, o.Order.Account(), o.Origin.Agent, o.Order.Symbol(), e.Ruling)
 		s.close(o)
 		return
 	}
@@ -95,7 +108,7 @@ func (s *State) rejudged(e Rejudged) {
 }
 
 //limit:ledger-final Accepted and Rejected are final; Unknown keeps the reservation until it is settled.
-func (s *State) concluded(e Concluded) {
+func (s *State) concluded(at time.Time, e Concluded) {
 	o := s.Open(e.Intent)
 	s.count(o, e)
 	if o == nil || o.Phase == Working {
@@ -106,12 +119,14 @@ func (s *State) concluded(e Concluded) {
 			return // nothing was sent, so nothing can have come of it, unless a harness ran it all the same
 		}
 		delete(s.held, e.Intent)
+		s.sent(at, o, o.Rules, o.Value)
 	}
 	s.spend(o)
 	switch e.Outcome {
 	case trade.Unknown:
 		o.Phase, o.Unknown = Sending, true
 	case trade.Rejected:
+		s.rejected(at, o, e.Source)
 		s.close(o)
 	case trade.Accepted:
 		o.Unknown = false
@@ -124,6 +139,8 @@ func (s *State) concluded(e Concluded) {
 }
 
 // count counts the orders in a row that the broker itself has rejected.
+//
+//limit:ledger-refusals Only what the broker itself rejects counts as a rejection in a row, once an order; what it accepts ends the row.
 func (s *State) count(o *Open, e Concluded) {
 	if o == nil || !e.Source.Tracked() {
 		return
@@ -138,7 +155,7 @@ func (s *State) count(o *Open, e Concluded) {
 }
 
 //limit:ledger-venue-once A venue's event counts once: numbers up to the cursor are passed over.
-func (s *State) happened(e Happened) {
+func (s *State) happened(at time.Time, e Happened) {
 	acc := s.account(e.Account)
 	if e.Number <= acc.cursor {
 		return
@@ -153,20 +170,24 @@ func (s *State) happened(e Happened) {
 		return
 	}
 	h := s.holding(e.Account, e.Symbol)
+	s.traded(at, acc, h, e)
 	if e.Side == trade.Buy {
 		h.position = h.position.Add(e.Quantity)
 	} else {
 		h.position = h.position.Sub(e.Quantity)
 	}
 	if o != nil {
-		s.filled(o, e.Quantity)
+		s.filled(at, o, e.Quantity)
 	}
 	s.tidy(e.Account, e.Symbol)
 }
 
-func (s *State) filled(o *Open, quantity trade.Decimal) {
+func (s *State) filled(at time.Time, o *Open, quantity trade.Decimal) {
 	s.spend(o)
-	delete(s.held, o.Intent) // nobody has sent it, and the venue has it: what is true is what was filled
+	if s.held[o.Intent] != nil { // nobody has sent it, and the venue has it: what is true is what was filled
+		delete(s.held, o.Intent)
+		s.sent(at, o, o.Rules, o.Value)
+	}
 	if quantity.Cmp(o.Remaining()) > 0 {
 		quantity = o.Remaining() // an overfill has no more reservation to use up
 	}
@@ -199,6 +220,7 @@ func (s *State) spend(o *Open) {
 	if o.Phase != Permitted {
 		return
 	}
+	o.Counted, o.Rules, o.Value = time.Time{}, nil, trade.Decimal{}
 	d := o.Order.Digest()
 	ids := slices.DeleteFunc(s.waiting[d], func(id trade.IntentID) bool { return id == o.Intent })
 	if len(ids) == 0 {

@@ -62,6 +62,8 @@ func randomControl(t *rapid.T, id trade.IntentID, o trade.Order, number *uint64)
 }
 
 //attack:ledger-approval
+//attack:ledger-resume
+//attack:ledger-proposal-ended
 func TestApprovalNeedsTheDigestAndDifferentPersons(t *testing.T) {
 	o, other := order(t, "buy", "AAPL", "10", "1.00"), order(t, "buy", "AAPL", "11", "1.00")
 	lapses := t0.Add(time.Second)
@@ -114,6 +116,7 @@ func TestProposalIsDueAtItsVeryMicrosecond(t *testing.T) {
 }
 
 //attack:ledger-kill-latched
+//attack:ledger-kill-reset
 func TestStopKeepsItsFirstCause(t *testing.T) {
 	symbol := Scope{OneSymbol, "AAPL"}
 	s := fold(KillReset{By: "p"}, KillEngaged{Scope: symbol, By: "first"}, KillEngaged{Scope: symbol, By: "second"}, KillEngaged{By: "third"}, KillEngaged{By: "fourth"})
@@ -124,6 +127,81 @@ func TestStopKeepsItsFirstCause(t *testing.T) {
 	s.Apply(t0, KillReset{By: "p"})
 	if stops = s.Stops(); len(stops) != 1 || stops[0].Scope != symbol {
 		t.Fatalf("a reset of everything is not one of %s: %+v", symbol, stops)
+	}
+}
+
+//attack:ledger-hold-reserve
+func TestHeldOrderIsReservedUntilItEnds(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	s := fold(heldOrder(1, o, 1))
+	if f := s.Facts("paper", o.Symbol(), ""); f.PendingBuys.String() != "10" {
+		t.Fatalf("%+v", f)
+	}
+	s.Apply(t0, Approved{Intent: intent(1), Digest: o.Digest(), Person: "a", Lapses: t0.Add(time.Second)})
+	allow := Rejudged{Intent: intent(1), Order: o, Ruling: Ruling{Effect: policy.Allow}, Clears: ClearsSend, Pending: Pending{NotAfter: t0, Deadline: t0}}
+	s.Apply(t0, allow)
+	s.Apply(t0, allow)
+	s.Apply(t0, ProposalEnded{Intent: intent(1), State: ApprovalExpired}) // it has gone on
+	if f := s.Facts("paper", o.Symbol(), ""); f.PendingBuys.String() != "10" || s.Open(intent(1)).Phase != Sending {
+		t.Fatalf("%+v, %+v", f, s.Open(intent(1)))
+	}
+	s = fold(heldOrder(1, o, 1), ProposalEnded{Intent: intent(1), State: ApprovalWithdrawn})
+	if f := s.Facts("paper", o.Symbol(), ""); f.PendingBuys.Sign() != 0 || s.OpenCount() != 0 {
+		t.Fatalf("%+v", f)
+	}
+}
+
+//attack:ledger-refusals
+func TestOnlyTheBrokersOwnRejectionsCount(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	s := fold()
+	rejected := func(n int, source Source) {
+		s.Apply(t0, allowed(n, o, ClearsSend))
+		s.Apply(t0, Concluded{Intent: intent(n), Outcome: trade.Rejected, Source: source})
+		s.Apply(t0, Concluded{Intent: intent(n), Outcome: trade.Rejected, Source: source}) // it is settled already
+	}
+	for n, source := range []Source{FromBroker, FromGate, FromPerson, FromReport, FromLookup} {
+		rejected(n+1, source)
+	}
+	if s.Refusals("paper") != 2 {
+		t.Fatalf("%d in a row; want those that the broker said, by its answer or when asked", s.Refusals("paper"))
+	}
+	s.Apply(t0, allowed(9, o, ClearsSend))
+	s.Apply(t0, Concluded{Intent: intent(9), Outcome: trade.Accepted, Source: FromBroker})
+	if s.Refusals("paper") != 0 {
+		t.Fatalf("%d in a row after an acceptance", s.Refusals("paper"))
+	}
+}
+
+//attack:ledger-people
+func TestRightsAreThoseOfTheNewestRecord(t *testing.T) {
+	set := func(hash string, approver bool) Event {
+		return PersonSet{Person: Person{Name: "anna", Approver: approver, Telegram: 5, Hash: hash}}
+	}
+	s := fold(set("h1", true), set("h2", false), GrantSet{Grant: Grant{Agent: "bot", Tier: trade.TierExecute, Hash: "t1"}},
+		GrantSet{Grant: Grant{Agent: "bot", Tier: trade.TierRead, Hash: "t2"}})
+	if _, found := s.PersonByHash("h1"); found {
+		t.Fatal("an old credential is good")
+	}
+	if p, found := s.PersonByHash("h2"); !found || p.Approver {
+		t.Fatalf("%+v, %v", p, found)
+	}
+	if _, found := s.GrantByHash("t1"); found {
+		t.Fatal("an old token is good")
+	}
+	if g, found := s.GrantByHash("t2"); !found || g.Tier != trade.TierRead {
+		t.Fatalf("%+v, %v", g, found)
+	}
+	if _, found := s.PersonByTelegram(0); found {
+		t.Fatal("nobody's user id is somebody's")
+	}
+	s.Apply(t0, PersonRemoved{Name: "anna"})
+	s.Apply(t0, GrantRemoved{Agent: "bot"})
+	_, person := s.PersonByHash("h2")
+	_, grant := s.GrantByHash("t2")
+	_, user := s.PersonByTelegram(5)
+	if person || grant || user || len(s.People())+len(s.Grants()) != 0 {
+		t.Fatal("what was removed is still good")
 	}
 }
 

@@ -74,6 +74,9 @@ func decodeKind(o *object, kind string) (Event, bool) {
 	case "cancel_ended":
 		return CancelEnded{Intent: o.intent(), Outcome: o.outcome(), Message: o.optional("message")}, true
 	}
+	if e, ok := decodeMemory(o, kind); ok {
+		return e, true
+	}
 	return decodeControl(o, kind)
 }
 
@@ -320,6 +323,7 @@ func (o *object) ruling() Ruling {
 		o.fail(x.err)
 		r.Facts = f
 	}
+	r.Rules, r.Value = o.texts("rules"), o.optionalDecimal("value")
 	return r
 }
 

@@ -131,6 +131,17 @@ func appendRuling(dst []byte, r Ruling) []byte {
 		dst = appendDecimal(dst, "pending_buys", f.PendingBuys)
 		dst = append(appendDecimal(dst, "pending_sells", f.PendingSells), '}')
 	}
+	return appendMatched(dst, r.Rules, r.Value)
+}
+
+// appendMatched appends what a policy of version 2 adds; what it does not add has no bytes.
+func appendMatched(dst []byte, rules []string, value trade.Decimal) []byte {
+	if len(rules) > 0 {
+		dst = appendTexts(dst, "rules", rules)
+	}
+	if value.Sign() != 0 {
+		dst = appendDecimal(dst, "value", value)
+	}
 	return dst
 }
 

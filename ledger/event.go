@@ -78,6 +78,10 @@ type Ruling struct {
 	MaxQuantity  *trade.Decimal
 	PolicySHA256 string
 	Facts        *policy.Facts // nil if no rule ran
+
+	// Of a policy of version 2, so that limits that count over time know what to count.
+	Rules []string      // the ids of the rules that matched
+	Value trade.Decimal // what the order was valued at; zero: its own notional
 }
 
 // Pending says how long an allowed intent may be without an outcome. It is zero for what is not allowed.

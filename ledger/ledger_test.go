@@ -461,11 +461,19 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 	ruling := Ruling{
 		Effect: rapid.SampledFrom([]policy.Effect{policy.Deny, policy.Allow}).Draw(t, "effect"), PolicySHA256: word.Draw(t, "sha"),
 		Facts: &policy.Facts{PositionKnown: true, Position: decimal("5")},
+		Rules: rapid.SampledFrom([][]string{nil, {"a"}, {"b \u202e\"", "a"}}).Draw(t, "rules"),
+		Value: rapid.SampledFrom([]trade.Decimal{{}, decimal("5"), decimal("0.000000001")}).Draw(t, "value"),
 	}
 	if ruling.Effect == policy.Deny {
 		ruling.Reasons = []policy.Reason{{Code: "X", Field: word.Draw(t, "field"), Message: word.Draw(t, "message")}}
 	}
-	switch rapid.IntRange(0, 18).Draw(t, "kind") {
+	switch rapid.IntRange(0, 22).Draw(t, "kind") {
+	case 19, 20:
+		return HistoryBegan{FromStart: rapid.Bool().Draw(t, "from start")}
+	case 21:
+		return DayBegan{Account: "paper", Date: rapid.SampledFrom([]string{"2026-11-30", "2026-12-01"}).Draw(t, "date"), Start: t0, Equity: decimal("7")}
+	case 22:
+		return Marked{Account: rapid.SampledFrom([]trade.Account{"paper", "a\"b"}).Draw(t, "account"), Equity: trade.Whole(rapid.Uint32().Draw(t, "equity"))}
 	case 10, 11, 12, 13, 14, 15, 16, 17:
 		return randomControl(t, intent(1000+n), o, number)
 	case 0, 1, 2:
@@ -514,7 +522,8 @@ func FuzzDecode(f *testing.F) {
 		Asked{intent(1)}, CancelAsked{Intent: intent(1), NotAfter: t0}, CancelEnded{Intent: intent(1)}, KillEngaged{}, KillReset{},
 		KillEngaged{Scope: Scope{OneSymbol, "AAPL"}}, Approved{Intent: intent(1), Lapses: t0}, ProposalEnded{Intent: intent(1), State: ApprovalExpired},
 		AttemptRefused{}, PersonSet{Person: Person{Name: "a", Owner: true, Telegram: -5}}, PersonRemoved{}, GrantSet{}, GrantRemoved{}, DaemonOwned{},
-		heldOrder(1, o, 2),
+		heldOrder(1, o, 2), HistoryBegan{FromStart: true}, DayBegan{Date: "2026-11-30"}, Marked{},
+		Decided{Intent: intent(1), Order: o, Ruling: Ruling{Rules: []string{"a"}, Value: decimal("1")}},
 	} {
 		f.Add(Encode(e))
 	}

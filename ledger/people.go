@@ -52,7 +52,7 @@ func (s *State) Engaged(scope Scope) bool {
 	return on
 }
 
-//limit:ledger-kill-latched A kill switch keeps its first cause until it is reset, and a reset ends its own scope only.
+//limit:ledger-kill-latched A kill switch keeps its first cause until it is reset.
 func (s *State) engage(at time.Time, e KillEngaged) {
 	k := kill{known: true, by: e.By, reason: e.Reason, at: at, keep: e.Keep}
 	switch {
@@ -65,6 +65,7 @@ func (s *State) engage(at time.Time, e KillEngaged) {
 	}
 }
 
+//limit:ledger-kill-reset A reset lets go on what its own scope has stopped, and nothing that another scope stops.
 func (s *State) reset(at time.Time, e KillReset) {
 	if e.Scope.Kind == Everything {
 		s.kill = kill{known: true, off: true, by: e.By, reason: e.Reason, at: at}
@@ -75,6 +76,7 @@ func (s *State) reset(at time.Time, e KillReset) {
 		if e.Scope == (Scope{}) || e.Scope == (Scope{OneAccount, string(name)}) {
 			acc.refusals = 0
 		}
+		acc.pardon(name, e.Scope, s.memory)
 	}
 }
 
@@ -175,10 +177,12 @@ func (s *State) Alike(o Origin, order trade.Order, permits bool) *Open {
 }
 
 // hold begins a proposal.
+//
+//limit:ledger-hold-reserve A held order is reserved in full by the same event that holds it.
 func (s *State) hold(at time.Time, e Decided) {
 	o := &Open{
 		Intent: e.Intent, Order: e.Order, Origin: e.Origin, ClientOrderID: e.ClientOrderID, PolicySHA256: e.Ruling.PolicySHA256,
-		Phase: OnHold, At: at, Hold: e.Hold, Reasons: e.Ruling.Reasons,
+		Phase: OnHold, At: at, Hold: e.Hold, Reasons: e.Ruling.Reasons, Rules: e.Ruling.Rules, Value: e.Ruling.Value,
 	}
 	s.open[e.Intent], s.held[e.Intent] = o, o
 	s.reserve(o, o.Remaining())
@@ -196,7 +200,9 @@ func (s *State) approved(e Approved) {
 	}
 }
 
-// ended ends a proposal and releases what it reserved. One that has gone on cannot end so.
+// ended ends a proposal and releases what it reserved.
+//
+//limit:ledger-proposal-ended A decline, a withdrawal or an expiry ends an open proposal and nothing that has gone on.
 func (s *State) ended(e ProposalEnded) {
 	if o := s.held[e.Intent]; o != nil {
 		delete(s.held, o.Intent)
@@ -205,12 +211,15 @@ func (s *State) ended(e ProposalEnded) {
 }
 
 // resume carries out the judgement of a proposal: it goes on as what it now clears, or ends.
-func (s *State) resume(o *Open, e Rejudged) {
+//
+//limit:ledger-resume A proposal goes on only once it is approved by all who must, and once.
+func (s *State) resume(at time.Time, o *Open, e Rejudged) {
 	if e.Ruling.Effect == policy.Allow && o.Phase != Granted {
 		return // nobody has approved it
 	}
 	delete(s.held, o.Intent)
 	if e.Ruling.Effect != policy.Allow {
+		s.denied(at, o.Order.Account(), o.Origin.Agent, o.Order.Symbol(), e.Ruling)
 		s.close(o)
 		return
 	}
@@ -220,4 +229,5 @@ func (s *State) resume(o *Open, e Rejudged) {
 		d := o.Order.Digest()
 		s.waiting[d] = append(s.waiting[d], o.Intent)
 	}
+	s.sent(at, o, e.Ruling.Rules, e.Ruling.Value)
 }

@@ -37,7 +37,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	for _, id := range slices.Sorted(maps.Keys(s.open)) {
 		dst = append(s.open[id].appendLine(dst), '\n')
 	}
-	return dst
+	return s.appendPasts(dst)
 }
 
 // appendControl appends what people have set. What is not set adds nothing, so that a state of the first version has the
@@ -52,7 +52,7 @@ func (s *State) appendControl(dst []byte) []byte {
 	}
 	dst = appendList(dst, "people", s.People())
 	dst = appendList(dst, "grants", s.Grants())
-	return appendFlag(dst, "owned", s.owned)
+	return s.memory.append(appendFlag(dst, "owned", s.owned))
 }
 
 func appendList[T interface{ append([]byte) []byte }](dst []byte, name string, all []T) []byte {
@@ -75,6 +75,7 @@ func (a *account) appendJSON(dst []byte) []byte {
 		dst = strconv.AppendInt(wire.AppendName(dst, "refusals"), int64(a.refusals), 10)
 	}
 	dst = wire.AppendOptional(dst, "last", string(a.last))
+	dst = a.streak.append(a.day.append(dst))
 	dst = append(wire.AppendName(dst, "holdings"), '[')
 	symbols := slices.SortedFunc(maps.Keys(a.holdings), func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) })
 	for i, sym := range symbols {
@@ -85,7 +86,11 @@ func (a *account) appendJSON(dst []byte) []byte {
 		dst = wire.AppendText(append(dst, '{'), "symbol", sym.String())
 		dst = appendDecimal(dst, "position", h.position)
 		dst = appendDecimal(dst, "pending_buys", h.pendingBuys)
-		dst = append(appendDecimal(dst, "pending_sells", h.pendingSells), '}')
+		dst = appendDecimal(dst, "pending_sells", h.pendingSells)
+		if h.average.Sign() != 0 {
+			dst = appendDecimal(dst, "average", h.average)
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, ']', '}')
 }
@@ -119,7 +124,10 @@ func (o *Open) appendLine(dst []byte) []byte {
 		dst = appendTexts(dst, "approvals", o.Approvals)
 		dst = appendTime(dst, "lapses_at", o.Lapses)
 	}
-	return append(dst, '}')
+	if !o.Counted.IsZero() {
+		dst = appendTime(dst, "counted_at", o.Counted)
+	}
+	return append(appendMatched(dst, o.Rules, o.Value), '}')
 }
 
 // ReadSnapshot reads what AppendSnapshot wrote.
@@ -144,10 +152,15 @@ func ReadSnapshot(raw []byte) (*State, error) {
 	for _, e := range accounts.Elems {
 		top.fail(s.readAccount(object{v: e}))
 	}
+	names := slices.Sorted(maps.Keys(s.accounts))
 	for len(lines) > 0 && top.err == nil {
 		var line []byte
 		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
-		top.fail(s.findOpen(line))
+		if bytes.HasPrefix(line, []byte(lineIntent)) {
+			top.fail(s.findOpen(line))
+		} else {
+			top.fail(s.findPast(line, names))
+		}
 	}
 	if top.err != nil {
 		return nil, fmt.Errorf("ledger: snapshot: %w", top.err)
@@ -203,6 +216,7 @@ func (s *State) readControl(v wire.Value) error {
 		s.grants[g.Agent] = g
 	})
 	s.owned = top.flag("owned")
+	s.memory = top.memory()
 	return top.err
 }
 
@@ -253,6 +267,7 @@ func (o *Open) read() error {
 		o.Hold, o.Reasons, o.Lapses = x.hold(), x.reasons("reasons"), x.time("lapses_at")
 		o.Approvals = x.texts("approvals")
 	}
+	o.Counted, o.Rules, o.Value = x.optionalTime("counted_at"), x.texts("rules"), x.optionalDecimal("value")
 	return x.err
 }
 
@@ -269,8 +284,11 @@ func (s *State) readAccount(x object) error {
 		if !ok {
 			y.fail(errors.New("holding without a symbol"))
 		}
-		acc.holdings[sym] = &holding{y.decimal("position"), y.decimal("pending_buys"), y.decimal("pending_sells")}
+		acc.holdings[sym] = &holding{
+			y.decimal("position"), y.decimal("pending_buys"), y.decimal("pending_sells"), y.optionalDecimal("average"),
+		}
 		x.fail(y.err)
 	}
+	acc.day, acc.streak = x.day(), x.streak()
 	return x.err
 }

@@ -23,6 +23,7 @@ type State struct {
 	// waiting finds unspent permissions by what they permit, oldest first. It is derived from open.
 	waiting map[trade.Digest][]trade.IntentID
 	held    map[trade.IntentID]*Open // proposals: held or approved. It is derived from open
+	memory  memory
 }
 
 type kill struct {
@@ -37,11 +38,14 @@ type account struct {
 	last     trade.IntentID // the intent that it was about
 	refusals int            // orders that the broker rejected, in a row
 	holdings map[trade.Symbol]*holding
+	past     past
+	day      Day
+	streak   streak
 }
 
 // holding sums what is known of one symbol. The pending sums cover open intents and what harnesses reported as accepted
-// by venues whose fills nobody tells us.
-type holding struct{ position, pendingBuys, pendingSells trade.Decimal }
+// by venues whose fills nobody tells us. average is what a share of the position was paid; zero while that is not known.
+type holding struct{ position, pendingBuys, pendingSells, average trade.Decimal }
 
 // Phase is where an open intent stands. The zero Phase is none.
 type Phase uint8
@@ -79,6 +83,11 @@ type Open struct {
 	Reasons       []policy.Reason // why it was held, as the people were shown
 	Approvals     []string        // who has approved
 	Lapses        time.Time       // when an approval is used up by time
+
+	// What the history counts of it, while a second judgement may still come, which leaves it out.
+	Counted time.Time // when it was counted; zero: it was not
+	Rules   []string
+	Value   trade.Decimal
 
 	line []byte // of the snapshot, while all but Intent and Phase is unread
 }

@@ -1,0 +1,174 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// History answers what happened before one order: see policy.History, which it implements. It is good until the next
+// event. Limits per agent, symbol and rule count within the order's account.
+type History struct {
+	memory memory
+	past   *past // nil: nothing ever happened in the account
+	agent  trade.Agent
+	order  trade.Order
+	own    *Open // the order's own earlier judgement, which is left out; nil if it was not counted
+}
+
+var _ policy.History = (*History)(nil)
+
+// Uncounted is what a count answers when something may be missing from it: over every bound, and far enough from the
+// largest int to be added to.
+const Uncounted = int(^uint(0) >> 2)
+
+// uncounted is the same of an amount: over every bound that a policy can write.
+func uncounted() trade.Decimal {
+	return trade.Whole(^uint32(0)).Mul(trade.Whole(^uint32(0)))
+}
+
+// History fills h for an order that this agent wants to send. without is the intent whose second judgement this is, if
+// it is one: what it was counted for by its first is left out.
+func (s *State) History(h *History, agent trade.Agent, order trade.Order, without trade.IntentID) {
+	*h = History{memory: s.memory, agent: agent, order: order}
+	if acc := s.accounts[order.Account()]; acc != nil {
+		h.past = &acc.past
+		h.past.indexed()
+		h.past.denied.load(readTrouble)
+		h.past.rejected.load(readTrouble)
+	}
+	if o := s.Open(without); o != nil && !o.Counted.IsZero() && o.Order.Account() == order.Account() {
+		h.own = o
+	}
+}
+
+// Orders implements policy.History.
+func (h *History) Orders(per policy.Per, rule string, since time.Time) int {
+	n, _ := h.sent(per, rule, since)
+	return n
+}
+
+// Notional implements policy.History.
+func (h *History) Notional(per policy.Per, rule string, since time.Time) trade.Decimal {
+	_, worth := h.sent(per, rule, since)
+	return worth
+}
+
+func (h *History) sent(per policy.Per, rule string, since time.Time) (int, trade.Decimal) {
+	from := since.UnixMicro()
+	if !h.memory.covers(from) || h.past != nil && !h.past.sent.covers(from) {
+		return Uncounted, uncounted()
+	}
+	if h.past == nil {
+		return 0, trade.Decimal{}
+	}
+	n, worth := h.past.index[h.key(per, rule)].since(from)
+	if h.leavesOut(per, rule, from) {
+		n, worth = n-1, worth.Sub(h.own.worth())
+	}
+	return n, worth
+}
+
+func (h *History) key(per policy.Per, rule string) scopeKey {
+	switch per {
+	case policy.PerAgent:
+		return scopeKey{per, string(h.agent)}
+	case policy.PerSymbol:
+		return scopeKey{per, h.order.Symbol().String()}
+	case policy.PerRule:
+		return scopeKey{per, rule}
+	case policy.PerAccount:
+	}
+	return scopeKey{}
+}
+
+// leavesOut reports whether the order's own first judgement is among what was counted.
+func (h *History) leavesOut(per policy.Per, rule string, from int64) bool {
+	if h.own == nil || h.own.Counted.UnixMicro() <= from {
+		return false
+	}
+	switch per {
+	case policy.PerAgent:
+		return h.own.Origin.Agent == h.agent
+	case policy.PerSymbol:
+		return h.own.Order.Symbol() == h.order.Symbol()
+	case policy.PerRule:
+		return slices.Contains(h.own.Rules, rule)
+	case policy.PerAccount:
+	}
+	return true
+}
+
+// worth is what the order was counted at.
+func (o *Open) worth() trade.Decimal {
+	if o.Value.Sign() != 0 {
+		return o.Value
+	}
+	return o.Order.Notional()
+}
+
+// Similar implements policy.History.
+func (h *History) Similar(since time.Time) int {
+	from := since.UnixMicro()
+	if !h.memory.covers(from) || h.past != nil && !h.past.sent.covers(from) {
+		return Uncounted
+	}
+	if h.past == nil {
+		return 0
+	}
+	n, l := 0, &h.past.sent
+	for i := len(l.at) - 1; i >= 0 && l.at[i] > from; i-- {
+		if l.all[i].like(h.order) {
+			n++
+		}
+	}
+	if h.own != nil && h.own.Counted.UnixMicro() > from && alike(h.own.Order, h.order) {
+		n--
+	}
+	return n
+}
+
+// like reports whether an order has the same terms, by which an accidental repetition is known.
+func (v *sent) like(o trade.Order) bool {
+	return v.symbol == o.Symbol() && v.side == o.Side() && v.typ == o.Type() && v.quantity.Cmp(o.Quantity()) == 0 &&
+		v.price.Cmp(o.LimitPrice()) == 0
+}
+
+func alike(a, b trade.Order) bool {
+	v := sent{symbol: a.Symbol(), side: a.Side(), typ: a.Type(), quantity: a.Quantity(), price: a.LimitPrice()}
+	return v.like(b)
+}
+
+// Rejections implements policy.History. Per rule they are counted per account, since a rejection has no rule.
+func (h *History) Rejections(per policy.Per, since time.Time) int {
+	if h.past == nil {
+		return h.troubles(&log[trouble]{}, per, since)
+	}
+	return h.troubles(&h.past.rejected, per, since)
+}
+
+// Denials implements policy.History. Per rule they are counted per account, since a denial matches many.
+func (h *History) Denials(per policy.Per, since time.Time) int {
+	if h.past == nil {
+		return h.troubles(&log[trouble]{}, per, since)
+	}
+	return h.troubles(&h.past.denied, per, since)
+}
+
+func (h *History) troubles(l *log[trouble], per policy.Per, since time.Time) int {
+	from := since.UnixMicro()
+	if !h.memory.covers(from) || !l.covers(from) {
+		return Uncounted
+	}
+	n := 0
+	for i := len(l.at) - 1; i >= 0 && l.at[i] > from; i-- {
+		v := l.all[i]
+		other := per == policy.PerAgent && v.agent != h.agent || per == policy.PerSymbol && v.symbol != h.order.Symbol()
+		if !other {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,523 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// began is a state that has remembered from the start.
+func began(events ...Event) *State {
+	return fold(append([]Event{KillReset{By: "p", Reason: "r"}, HistoryBegan{FromStart: true}}, events...)...)
+}
+
+// sentBy is an allowed order of an agent, matched by rules.
+func sentBy(n int, agent trade.Agent, o trade.Order, rules ...string) Decided {
+	d := allowed(n, o, ClearsSend)
+	d.Origin.Agent, d.Ruling.Rules = agent, rules
+	return d
+}
+
+func deniedOrder(n int, agent trade.Agent, o trade.Order, code trade.Code) Decided {
+	d := allowed(n, o, ClearsNothing)
+	d.Origin.Agent, d.Pending = agent, Pending{}
+	d.Ruling = Ruling{Effect: policy.Deny, Reasons: []policy.Reason{{Code: code, Message: "m"}}}
+	return d
+}
+
+// ask returns the history of an order of agent a.
+func ask(s *State, o trade.Order, without trade.IntentID) *History {
+	var h History
+	s.History(&h, "a", o, without)
+	return &h
+}
+
+func TestWindowIsOpenAtItsBeginningToTheMicrosecond(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	s := began()
+	for i, at := range []time.Time{t0, t0.Add(time.Microsecond), t0.Add(time.Minute)} {
+		s.Apply(at, sentBy(i, "a", o, "r"))
+	}
+	h := ask(s, o, "")
+	for name, c := range map[string]struct {
+		since time.Time
+		want  int
+		worth string
+	}{
+		"a microsecond before the first":       {t0.Add(-time.Microsecond), 3, "4500"},
+		"at the first, which is out":           {t0, 2, "3000"},
+		"between two microseconds":             {t0.Add(999 * time.Nanosecond), 2, "3000"},
+		"at the second":                        {t0.Add(time.Microsecond), 1, "1500"},
+		"a microsecond before the last":        {t0.Add(time.Minute - time.Microsecond), 1, "1500"},
+		"at the last":                          {t0.Add(time.Minute), 0, "0"},
+		"after the last, by a clock gone back": {t0.Add(time.Hour), 0, "0"},
+	} {
+		for per := policy.PerAccount; per <= policy.PerRule; per++ {
+			if n, worth := h.Orders(per, "r", c.since), h.Notional(per, "r", c.since); n != c.want || worth.String() != c.worth {
+				t.Errorf("%s, per %s: %d orders of %s; want %d of %s", name, per, n, worth, c.want, c.worth)
+			}
+		}
+		if n := h.Similar(c.since); n != c.want {
+			t.Errorf("%s: %d similar orders; want %d", name, n, c.want)
+		}
+	}
+}
+
+func TestEachScopeCountsItsOwn(t *testing.T) {
+	aapl, msft := order(t, "buy", "AAPL", "10", "1.00"), order(t, "sell", "MSFT", "3", "2.00")
+	valued := sentBy(4, "b", aapl, "large", "all")
+	valued.Ruling.Value = decimal("12.5") // what the policy valued it at, not its own notional
+	s := began(
+		sentBy(1, "a", aapl, "large"), sentBy(2, "a", msft), sentBy(3, "b", aapl), valued,
+		deniedOrder(5, "a", aapl, "X"), deniedOrder(6, "b", msft, "X"), deniedOrder(7, "a", trade.Order{}, "X"),
+		Concluded{Intent: intent(1), Outcome: trade.Rejected, Source: FromBroker},
+		Concluded{Intent: intent(2), Outcome: trade.Rejected, Source: FromReport},
+		Concluded{Intent: intent(3), Outcome: trade.Rejected, Source: FromGate},
+	)
+	before := t0.Add(-time.Microsecond)
+	h := ask(s, aapl, "")
+	got := fmt.Sprint(
+		h.Orders(policy.PerAccount, "", before), h.Orders(policy.PerAgent, "", before), h.Orders(policy.PerSymbol, "", before),
+		h.Orders(policy.PerRule, "large", before), h.Orders(policy.PerRule, "all", before), h.Orders(policy.PerRule, "none", before), "|",
+		h.Notional(policy.PerAccount, "", before), h.Notional(policy.PerAgent, "", before), h.Notional(policy.PerSymbol, "", before),
+		h.Notional(policy.PerRule, "large", before), "|",
+		h.Denials(policy.PerAccount, before), h.Denials(policy.PerAgent, before), h.Denials(policy.PerSymbol, before), "|",
+		h.Rejections(policy.PerAccount, before), h.Rejections(policy.PerAgent, before), h.Rejections(policy.PerSymbol, before), "|",
+		h.Similar(before),
+	)
+	if want := "4 2 3 2 1 0|38.5 16 32.5 22.5|3 2 1|2 2 1|3"; got != want {
+		t.Fatalf("%s\nwant\n%s", got, want)
+	}
+	if n := ask(s, order(t, "buy", "AAPL", "10", "1.01"), "").Similar(before); n != 0 {
+		t.Errorf("an order at another price has %d like it", n)
+	}
+	other, _, faults := trade.Parse(trade.Draft{
+		Account: "second", Symbol: text("symbol", "AAPL"), Side: text("side", "buy"), Quantity: text("quantity", "10"),
+		Type: text("order_type", "limit"), LimitPrice: text("limit_price", "1.00"), TimeInForce: text("time_in_force", "day"),
+	})
+	if h := ask(s, other, ""); len(faults) > 0 || h.Orders(policy.PerAccount, "", before)+h.Similar(before)+h.Denials(policy.PerAccount, before) != 0 {
+		t.Error("another account sees this one's orders")
+	}
+}
+
+// TestEachOrderCountsOnceWhenItIsSent walks every way to be sent, and every way not to be.
+func TestEachOrderCountsOnceWhenItIsSent(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	hold := heldOrder(1, o, 1)
+	yes := Approved{Intent: intent(1), Digest: o.Digest(), Person: "anna", Lapses: t0.Add(time.Second)}
+	again := func(c Clearance) Event {
+		return Rejudged{Intent: intent(1), Order: o, Clears: c, Ruling: Ruling{Effect: policy.Allow, Rules: []string{"r"}}}
+	}
+	no := Rejudged{Intent: intent(1), Order: o}
+	by := func(out trade.Outcome, s Source) Event { return Concluded{Intent: intent(1), Outcome: out, Source: s} }
+	for name, c := range map[string]struct {
+		events []Event
+		want   int
+	}{
+		"denied":                               {[]Event{deniedOrder(1, "a", o, "X")}, 0},
+		"held":                                 {[]Event{hold}, 0},
+		"held and declined":                    {[]Event{hold, ProposalEnded{Intent: intent(1), State: ApprovalDeclined}}, 0},
+		"held, approved and expired":           {[]Event{hold, yes, ProposalEnded{Intent: intent(1), State: ApprovalExpired}}, 0},
+		"held, approved and denied":            {[]Event{hold, yes, no}, 0},
+		"held, approved and sent":              {[]Event{hold, yes, again(ClearsSend), by(trade.Accepted, FromBroker)}, 1},
+		"held, approved and permitted":         {[]Event{hold, yes, again(ClearsPermission), again(ClearsSend)}, 1},
+		"held, and run by a harness":           {[]Event{hold, by(trade.Accepted, FromReport)}, 1},
+		"held, and filled all the same":        {[]Event{hold, fill(1, 1, o, "4"), fill(2, 1, o, "6")}, 1},
+		"held, and refused by nobody's broker": {[]Event{hold, by(trade.Rejected, FromBroker)}, 0},
+		"permitted":                            {[]Event{allowed(1, o, ClearsPermission)}, 1},
+		"permitted, then sent":                 {[]Event{allowed(1, o, ClearsPermission), again(ClearsSend)}, 1},
+		"permitted, then denied":               {[]Event{allowed(1, o, ClearsPermission), no}, 1},
+		"permitted and reported":               {[]Event{allowed(1, o, ClearsPermission), by(trade.Accepted, FromReport)}, 1},
+		"sent and rejected":                    {[]Event{allowed(1, o, ClearsSend), by(trade.Rejected, FromBroker)}, 1},
+		"sent and unknown, then looked up":     {[]Event{allowed(1, o, ClearsSend), by(trade.Unknown, FromGate), by(trade.Accepted, FromLookup)}, 1},
+		"sent, filled and cancelled": {[]Event{
+			allowed(1, o, ClearsSend), fill(1, 1, o, "4"), Happened{Account: "paper", Number: 2, What: WasCancelled, Intent: intent(1), Symbol: o.Symbol()},
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := t0.Add(-time.Microsecond)
+			h := ask(began(c.events...), o, "")
+			if n, worth := h.Orders(policy.PerAccount, "", before), h.Notional(policy.PerAccount, "", before); n != c.want || worth.Cmp(trade.Whole(uint32(10*c.want))) != 0 {
+				t.Fatalf("%d orders of %s; want %d", n, worth, c.want)
+			}
+		})
+	}
+}
+
+// TestSecondJudgementLeavesItsOwnCountOut: R6.
+func TestSecondJudgementLeavesItsOwnCountOut(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	permitted := allowed(1, o, ClearsPermission)
+	permitted.Origin.Agent, permitted.Ruling.Rules, permitted.Ruling.Value = "a", []string{"r"}, decimal("11")
+	s := began(permitted, sentBy(2, "b", o, "r"))
+	before := t0.Add(-time.Microsecond)
+	for range 2 { // as it is, and as it is read back
+		h := ask(s, o, intent(1))
+		got := fmt.Sprint(h.Orders(policy.PerAccount, "", before), h.Orders(policy.PerAgent, "", before), h.Orders(policy.PerSymbol, "", before),
+			h.Orders(policy.PerRule, "r", before), h.Orders(policy.PerRule, "q", before), h.Notional(policy.PerAccount, "", before), h.Similar(before), h.Orders(policy.PerAccount, "", t0))
+		if want := "1 0 1 1 0 10 1 0"; got != want {
+			t.Fatalf("without its own: %s, want %s", got, want)
+		}
+		if n := ask(s, o, "").Orders(policy.PerAccount, "", before); n != 2 {
+			t.Fatalf("%d orders for another one; want 2", n)
+		}
+		s = restart(t, s)
+	}
+	s.Apply(t0, Rejudged{Intent: intent(1), Order: o, Clears: ClearsSend, Ruling: Ruling{Effect: policy.Allow}})
+	if n := ask(s, o, intent(1)).Orders(policy.PerAccount, "", before); n != 2 {
+		t.Errorf("once it is sent it is left out no more: %d", n)
+	}
+}
+
+func restart(t interface {
+	Fatalf(string, ...any)
+}, s *State,
+) *State {
+	raw := s.AppendSnapshot(nil)
+	back, err := ReadSnapshot(raw)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	return back
+}
+
+// TestWhatIsNotRememberedIsOverEveryBound: a state that cannot know says so by its counts.
+//
+//attack:ledger-history-window
+func TestWhatIsNotRememberedIsOverEveryBound(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	over := func(name string, s *State, since time.Time, want bool) {
+		t.Helper()
+		h := ask(s, o, "")
+		for per := policy.PerAccount; per <= policy.PerRule; per++ {
+			if got := h.Orders(per, "r", since) == Uncounted && h.Notional(per, "r", since).Cmp(decimal("999999999999")) > 0; got != want {
+				t.Errorf("%s: orders and notional per %s over every bound is %t, want %t", name, per, got, want)
+			}
+		}
+		if got := h.Similar(since) == Uncounted; got != want {
+			t.Errorf("%s: similar orders over every bound is %t, want %t", name, got, want)
+		}
+	}
+	over("a journal of an earlier version", fold(sentBy(1, "a", o)), t0, true)
+	late := fold(sentBy(1, "a", o), HistoryBegan{FromStart: true}) // which is not so
+	over("before it began", late, t0.Add(-time.Microsecond), true)
+	over("since it began", late, t0, false)
+	if h := ask(late, o, ""); h.Denials(policy.PerAgent, t0.Add(-time.Second)) != Uncounted || h.Rejections(policy.PerAgent, t0.Add(-time.Second)) != Uncounted {
+		t.Error("denials and rejections before it began are counted")
+	}
+	s := began(sentBy(1, "a", o))
+	s.Apply(t0.Add(kept-time.Microsecond), sentBy(2, "a", o))
+	over("just inside the window", s, t0.Add(-time.Microsecond), false)
+	s.Apply(t0.Add(kept), sentBy(3, "a", o))
+	over("up to what is forgotten", s, t0.Add(-time.Microsecond), true)
+	over("after what is forgotten", s, t0, false)
+	over("after a restart", restart(t, s), t0.Add(-time.Microsecond), true)
+	if Uncounted+1 < Uncounted {
+		t.Error("one more than uncounted is less")
+	}
+}
+
+//attack:ledger-history-sent
+func TestMostThatIsRemembered(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	s := began()
+	e := sentBy(1, "a", o)
+	var h History
+	for i := range maxSent {
+		s.Apply(t0.Add(time.Duration(i)*time.Microsecond), e)
+	}
+	if s.History(&h, "a", o, ""); h.Orders(policy.PerAccount, "", t0.Add(-time.Microsecond)) != maxSent {
+		t.Fatal("not all are counted")
+	}
+	s.Apply(t0.Add(maxSent*time.Microsecond), e)
+	for range 2 {
+		s.History(&h, "a", o, "")
+		if n := h.Orders(policy.PerAccount, "", t0.Add(-time.Microsecond)); n != Uncounted {
+			t.Fatalf("one over the most: %d", n)
+		}
+		if n := h.Orders(policy.PerAccount, "", t0); n != maxSent {
+			t.Fatalf("without the forgotten one: %d", n)
+		}
+		s = restart(t, s)
+	}
+}
+
+//attack:ledger-history-troubles
+func TestMostDenialsAndRejectionsThatAreRemembered(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	s := began()
+	for i := range maxTroubles + 1 {
+		at := t0.Add(time.Duration(i) * time.Microsecond)
+		s.Apply(at, deniedOrder(1, "a", o, "X"))
+		s.Apply(at, allowed(2, o, ClearsSend))
+		s.Apply(at, Concluded{Intent: intent(2), Outcome: trade.Rejected, Source: FromBroker})
+		want := i + 1
+		if want > maxTroubles {
+			want = Uncounted
+		}
+		h := ask(s, o, "")
+		if d, r := h.Denials(policy.PerAgent, t0.Add(-time.Microsecond)), h.Rejections(policy.PerSymbol, t0.Add(-time.Microsecond)); d != want || r != want {
+			t.Fatalf("after %d: %d denials, %d rejections", i+1, d, r)
+		}
+	}
+	if n := ask(s, o, "").Denials(policy.PerAgent, t0); n != maxTroubles {
+		t.Fatalf("%d denials after the forgotten one", n)
+	}
+}
+
+func TestResetBeginsToCountTroublesAgainInItsScope(t *testing.T) {
+	aapl, msft := order(t, "buy", "AAPL", "10", "1.00"), order(t, "buy", "MSFT", "10", "1.00")
+	for scope, want := range map[Scope]string{
+		{}: "0 0", {OneAccount, "paper"}: "0 0", {OneAccount, "other"}: "4 2", {OneAgent, "a"}: "2 1", {OneSymbol, "AAPL"}: "2 1", {OneSymbol, "X"}: "4 2",
+	} {
+		s := began()
+		for i, o := range []trade.Order{aapl, msft, aapl, msft} {
+			agent := trade.Agent([]string{"a", "a", "b", "b"}[i])
+			s.Apply(t0, deniedOrder(1, agent, o, "X"))
+		}
+		for i, o := range []trade.Order{aapl, msft} {
+			s.Apply(t0, sentBy(10+i, trade.Agent([]string{"a", "b"}[i]), o))
+			s.Apply(t0, Concluded{Intent: intent(10 + i), Outcome: trade.Rejected, Source: FromBroker})
+		}
+		s = restart(t, s)
+		s.Apply(t0, KillReset{Scope: scope, By: "p"})
+		h, before := ask(s, aapl, ""), t0.Add(-time.Microsecond)
+		if got := fmt.Sprint(h.Denials(policy.PerAccount, before), " ", h.Rejections(policy.PerAccount, before)); got != want {
+			t.Errorf("%s: %q, want %q", scope, got, want)
+		}
+		if h.Orders(policy.PerAccount, "", before) != 2 {
+			t.Errorf("%s: a reset takes back what was sent", scope)
+		}
+	}
+}
+
+func TestWhatAStopBlocksIsNoDenial(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	h := ask(began(deniedOrder(1, "a", o, policy.KillSwitchActive), deniedOrder(2, "a", o, "X")), o, "")
+	if n := h.Denials(policy.PerAgent, t0.Add(-time.Second)); n != 1 {
+		t.Fatalf("%d denials, want 1", n)
+	}
+}
+
+func TestJournalOfAnEarlierVersionFoldsToItsBytes(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	s := fold(KillReset{By: "p", Reason: "r"}, sentBy(1, "a", o), deniedOrder(2, "a", o, "X"), sentBy(3, "a", o),
+		Concluded{Intent: intent(3), Outcome: trade.Rejected, Source: FromBroker},
+		fill(1, 1, o, "5"), fill(2, 9, order(t, "sell", "AAPL", "2", "1.00"), "2"))
+	for _, word := range []string{"rows", "memory", "average", "streak", "day", "counted_at", "rules", "value"} {
+		if raw := string(s.AppendSnapshot(nil)); strings.Contains(raw, `"`+word+`":`) {
+			t.Errorf("it has a member %s: %s", word, raw)
+		}
+	}
+}
+
+func TestDamagedLineOfThePastIsRefused(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	good := string(began(sentBy(1, "a", o, "r"), deniedOrder(2, "a", o, "X")).AppendSnapshot(nil))
+	for name, c := range map[string][2]string{
+		"kind": {`{"sent"`, `{"send"`}, "account": {`{"sent":0`, `{"sent":1`}, "no rows": {`"rows"`, `"row"`}, "side": {`"buy","limit","10"`, `"bye","limit","10"`},
+		"type": {`"buy","limit","10"`, `"buy","limbo","10"`}, "quantity": {`"limit","10"`, `"limit","1e1"`}, "symbol": {`["a","AAPL"`, `["a","aapl "`},
+		"name": {`,6,7]`, `,6,8]`}, "no quantity": {`,4,5,6`, `,6,5,6`}, "no price": {`,4,5,6`, `,4,6,6`}, "time": {`"rows":[[1`, `"rows":[[x`},
+		"minus": {`,6,7]`, `,6,-7]`}, "an end": {`]],"names"`, `],"names"`}, "names": {`"names":["a",`, `"names":[1,`}, "a comma": {`,4,5,6`, `,4;5,6`},
+		"twice": {`{"sent":0`, `{"denied":0`}, "forgotten": {`"forgotten":0`, `"forgotten":-1`},
+	} {
+		bad := strings.Replace(good, c[0], c[1], 1)
+		if bad == good {
+			t.Fatalf("%s: nothing is damaged in %s", name, good)
+		}
+		s, err := ReadSnapshot([]byte(bad))
+		if err == nil && !panics(func() { ask(s, o, "") }) {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+// TestDaysAcrossTheClockChanges counts by the policy's day on the days of 23, 24 and 25 hours.
+func TestDaysAcrossTheClockChanges(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	for _, c := range []struct {
+		zone, at, date, start string
+		hours                 int
+	}{
+		{"America/New_York", "2026-03-08T06:30:00Z", "2026-03-08", "2026-03-08T05:00:00Z", 23},
+		{"America/New_York", "2026-11-01T05:30:00Z", "2026-11-01", "2026-11-01T04:00:00Z", 25},
+		{"America/New_York", "2026-11-01T06:30:00Z", "2026-11-01", "2026-11-01T04:00:00Z", 25},
+		{"America/New_York", "2026-11-30T04:59:59Z", "2026-11-29", "2026-11-29T05:00:00Z", 24},
+		{"America/New_York", "2026-11-30T05:00:00Z", "2026-11-30", "2026-11-30T05:00:00Z", 24},
+		{"UTC", "2026-12-31T23:59:59Z", "2026-12-31", "2026-12-31T00:00:00Z", 24},
+		{"America/Santiago", "2026-09-06T12:00:00Z", "2026-09-06", "2026-09-06T04:00:00Z", 23}, // no midnight
+		{"America/Havana", "2026-11-01T12:00:00Z", "2026-11-01", "2026-11-01T04:00:00Z", 25},   // two midnights
+		{"Australia/Lord_Howe", "2026-10-04T00:00:00Z", "2026-10-04", "2026-10-03T13:30:00Z", 0},
+		{"Asia/Kathmandu", "2026-11-29T18:15:00Z", "2026-11-30", "2026-11-29T18:15:00Z", 24},
+	} {
+		zone, err := time.LoadLocation(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, _ := time.Parse(time.RFC3339, c.at)
+		date, day := DayOf(at, zone)
+		long := day.End.Sub(day.Start)
+		if date != c.date || day.Start.Format(time.RFC3339) != c.start || c.hours > 0 && long != time.Duration(c.hours)*time.Hour || long > kept-time.Hour {
+			t.Errorf("%s in %s: %s from %s, %s long; want %s from %s, %d hours", c.at, c.zone, date, day.Start, long, c.date, c.start, c.hours)
+		}
+		s := began()
+		for i, when := range []time.Time{day.Start.Add(-time.Microsecond), day.Start, day.End.Add(-time.Microsecond)} {
+			s.Apply(when, sentBy(i, "a", o))
+		}
+		since := day.Start.Add(-time.Microsecond)
+		if n := ask(s, o, "").Orders(policy.PerAccount, "", since); n != 2 {
+			t.Errorf("%s: %d orders of the day, want 2: at its first and its last microsecond", c.at, n)
+		}
+		s.Apply(day.End, sentBy(5, "a", o))
+		if n := ask(s, o, "").Orders(policy.PerAccount, "", day.End.Add(-time.Microsecond)); n != 1 {
+			t.Errorf("%s: %d orders of the day after, want 1", c.at, n)
+		}
+	}
+}
+
+// occurrence is what the naive recount keeps.
+type occurrence struct {
+	at            time.Time
+	agent, symbol string
+	order         trade.Order
+	worth         trade.Decimal
+	rules         []string
+}
+
+// recount is the second, naive reading of the same events: plain lists, and nothing is ever forgotten.
+type recount struct{ sent, denied, rejected []occurrence }
+
+func (r *recount) take(s *State, at time.Time, e Event) {
+	phase, open := NoPhase, s.Open(e.About())
+	if open != nil {
+		phase = open.Phase
+	}
+	add := func(list *[]occurrence, agent trade.Agent, o trade.Order, ruling Ruling) {
+		if n := len(*list); n > 0 && at.Before((*list)[n-1].at) {
+			at = (*list)[n-1].at
+		}
+		v := occurrence{at: at, agent: string(agent), symbol: o.Symbol().String(), order: o, rules: ruling.Rules, worth: ruling.Value}
+		if v.worth.Sign() == 0 && !o.IsZero() {
+			v.worth = o.Notional()
+		}
+		*list = append(*list, v)
+	}
+	waits := phase == OnHold || phase == Granted
+	switch e := e.(type) {
+	case Decided:
+		if e.Ruling.Effect == policy.Deny {
+			add(&r.denied, e.Origin.Agent, e.Order, e.Ruling)
+		} else if e.Ruling.Effect == policy.Allow {
+			add(&r.sent, e.Origin.Agent, e.Order, e.Ruling)
+		}
+	case Rejudged:
+		switch {
+		case e.Ruling.Effect == policy.Deny && (waits || phase == Permitted):
+			add(&r.denied, open.Origin.Agent, open.Order, e.Ruling)
+		case e.Ruling.Effect == policy.Allow && phase == Granted:
+			agent := open.Origin.Agent
+			if e.Clears == ClearsPermission {
+				agent = e.Origin.Agent
+			}
+			add(&r.sent, agent, open.Order, e.Ruling)
+		}
+	case Concluded:
+		if waits && e.Source == FromReport && e.Outcome == trade.Accepted {
+			add(&r.sent, open.Origin.Agent, open.Order, Ruling{Rules: open.Rules, Value: open.Value})
+		}
+		if (phase == Permitted || phase == Sending) && e.Outcome == trade.Rejected && (e.Source.Tracked() || e.Source == FromReport) {
+			add(&r.rejected, open.Origin.Agent, open.Order, Ruling{})
+		}
+	case Happened:
+		if n, _ := s.Cursor(e.Account); waits && e.Number > n && e.What == WasFilled {
+			add(&r.sent, open.Origin.Agent, open.Order, Ruling{Rules: open.Rules, Value: open.Value})
+		}
+	case KillReset:
+		for _, list := range []*[]occurrence{&r.denied, &r.rejected} {
+			var left []occurrence
+			for _, v := range *list {
+				if !e.Scope.Covers("paper", trade.Agent(v.agent), mustSymbol(v.symbol)) {
+					left = append(left, v)
+				}
+			}
+			*list = left
+		}
+	}
+}
+
+func within(list []occurrence, since time.Time, fits func(occurrence) bool) (n int, worth trade.Decimal) {
+	for _, v := range list {
+		if v.at.After(since) && fits(v) {
+			n, worth = n+1, worth.Add(v.worth)
+		}
+	}
+	return n, worth
+}
+
+func TestFoldCountsWhatANaiveRecountCounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		live, naive, number, at := began(), &recount{}, uint64(0), t0
+		whole := began()
+		for i := range rapid.IntRange(1, 60).Draw(t, "events") {
+			step := rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Second, time.Hour, 13 * time.Hour, -3 * time.Second}).Draw(t, "step")
+			at = at.Add(step)
+			e := randomEvent(t, &number)
+			if d, ok := e.(Decided); ok {
+				d.Origin.Agent = trade.Agent(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "agent"))
+				e = d
+			}
+			naive.take(live, at, e)
+			live.Apply(at, e)
+			whole.Apply(at, e)
+			if rapid.IntRange(0, 4).Draw(t, "restart") == 0 {
+				live = restart(t, live)
+			}
+			if i%3 == 0 {
+				compareCounts(t, live, naive, at)
+			}
+		}
+		compareCounts(t, live, naive, at)
+		if a, b := string(live.AppendSnapshot(nil)), string(whole.AppendSnapshot(nil)); a != b {
+			t.Fatalf("restarts change the state:\n%s\n%s", a, b)
+		}
+	})
+}
+
+func compareCounts(t *rapid.T, s *State, naive *recount, at time.Time) {
+	o := order(t, "buy", "AAPL", "10", "150.25")
+	since := at.Add(-rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Minute, time.Hour, 25 * time.Hour}).Draw(t, "window"))
+	h := ask(s, o, "")
+	fits := map[policy.Per]func(occurrence) bool{
+		policy.PerAccount: func(occurrence) bool { return true },
+		policy.PerAgent:   func(v occurrence) bool { return v.agent == "a" },
+		policy.PerSymbol:  func(v occurrence) bool { return v.symbol == "AAPL" },
+		policy.PerRule:    func(v occurrence) bool { return len(v.rules) > 0 && v.rules[len(v.rules)-1] == "a" },
+	}
+	for per, fit := range fits {
+		n, worth := within(naive.sent, since, fit)
+		if gotN, got := h.Orders(per, "a", since), h.Notional(per, "a", since); gotN != n || got.Cmp(worth) != 0 {
+			t.Fatalf("per %s since %s: %d orders of %s, the recount says %d of %s", per, since, gotN, got, n, worth)
+		}
+		if per == policy.PerRule {
+			continue
+		}
+		if n, _ := within(naive.denied, since, fit); h.Denials(per, since) != n {
+			t.Fatalf("per %s since %s: %d denials, the recount says %d", per, since, h.Denials(per, since), n)
+		}
+		if n, _ := within(naive.rejected, since, fit); h.Rejections(per, since) != n {
+			t.Fatalf("per %s since %s: %d rejections, the recount says %d", per, since, h.Rejections(per, since), n)
+		}
+	}
+	n, _ := within(naive.sent, since, func(v occurrence) bool {
+		return v.symbol == "AAPL" && v.order.Side() == trade.Buy && v.order.Quantity().Cmp(o.Quantity()) == 0
+	})
+	if h.Similar(since) != n {
+		t.Fatalf("%d similar orders, the recount says %d", h.Similar(since), n)
+	}
+}

@@ -1,0 +1,242 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Limits on what is remembered. Nothing is forgotten silently: a window that reaches back to what was forgotten, or to
+// before the state began to remember, counts as over every bound.
+const (
+	// kept is longer than the longest day, which has 25 hours, so that a window of one day is always whole.
+	//
+	//limit:ledger-history-window Of each account what happened within 26 hours before the newest of its kind is remembered; a window that reaches further back counts as over every bound.
+	kept = 26 * time.Hour
+	//limit:ledger-history-sent Of each account the newest 100,000 sent orders and the newest 100,000 closing fills are remembered; a window that reaches further back counts as over every bound.
+	maxSent = 100_000
+	//limit:ledger-history-troubles Of each account the newest 1,000 rejections and the newest 1,000 denials are remembered; a window that reaches further back counts as over every bound.
+	maxTroubles = 1000
+)
+
+// past is what is remembered of one account, in order of time.
+type past struct {
+	sent     log[sent]
+	rejected log[trouble]
+	denied   log[trouble]
+	closed   log[policy.Known] // what each closing fill gained
+
+	// index finds sent orders by what limits count together. It is made when somebody asks, and derived from sent.
+	index map[scopeKey]*tally
+}
+
+// sent is one order that was sent, or that somebody else was permitted to send.
+type sent struct {
+	agent    trade.Agent
+	symbol   trade.Symbol
+	side     trade.Side
+	typ      trade.OrderType
+	quantity trade.Decimal
+	price    trade.Decimal // the limit
+	value    trade.Decimal // what it was worth when it was sent
+	rules    []string      // the ids of the rules that matched
+}
+
+// trouble is a rejection or a denial. The symbol is zero where the input was no order.
+type trouble struct {
+	agent  trade.Agent
+	symbol trade.Symbol
+}
+
+// log keeps things in the order in which they were recorded, each with its time in microseconds. A clock that goes back
+// does not take a thing out of a window that it was in: no time is before the one before it.
+type log[T any] struct {
+	line      []byte // of the snapshot, from its first row on, while all else is unread
+	at        []int64
+	all       []T
+	forgotten int64 // the time of the newest that is forgotten; 0: none is
+}
+
+// add appends one thing, and forgets what is over the most or too old. It returns the time that it was given.
+func (l *log[T]) add(at int64, v T, most int) int64 {
+	if n := len(l.at); n > 0 {
+		at = max(at, l.at[n-1])
+	}
+	l.at, l.all = append(l.at, at), append(l.all, v)
+	n := max(0, len(l.at)-most)
+	for l.at[n] <= at-kept.Microseconds() {
+		n++
+	}
+	if n > 0 {
+		l.forgotten = l.at[n-1]
+		l.at, l.all = l.at[n:], l.all[n:]
+	}
+	return at
+}
+
+// covers reports whether everything after that time is still there.
+func (l *log[T]) covers(since int64) bool { return l.forgotten == 0 || since >= l.forgotten }
+
+// after returns how many of sorted times are later than since.
+func after(at []int64, since int64) int {
+	i, _ := slices.BinarySearchFunc(at, since, func(a, since int64) int {
+		if a <= since {
+			return -1
+		}
+		return 1
+	})
+	return len(at) - i
+}
+
+// scopeKey is what a limit counts together. PerAccount has no name.
+type scopeKey struct {
+	per  policy.Per
+	name string
+}
+
+// tally is what was sent of one scope: when, and the running sum of what it was worth.
+type tally struct {
+	at    []int64
+	worth []trade.Decimal
+}
+
+func (t *tally) add(at int64, value trade.Decimal) {
+	if n := len(t.worth); n > 0 {
+		value = value.Add(t.worth[n-1])
+	}
+	t.at, t.worth = append(t.at, at), append(t.worth, value)
+}
+
+// since returns how many were sent after that time, and what they were worth together.
+func (t *tally) since(since int64) (int, trade.Decimal) {
+	if t == nil {
+		return 0, trade.Decimal{}
+	}
+	n := after(t.at, since)
+	if n == 0 {
+		return 0, trade.Decimal{}
+	}
+	worth := t.worth[len(t.worth)-1]
+	if i := len(t.at) - n; i > 0 {
+		worth = worth.Sub(t.worth[i-1])
+	}
+	return n, worth
+}
+
+func (p *past) count(at int64, v sent) {
+	for _, k := range [...]scopeKey{
+		{per: policy.PerAccount}, {policy.PerAgent, string(v.agent)}, {policy.PerSymbol, v.symbol.String()},
+	} {
+		p.tally(k).add(at, v.value)
+	}
+	for _, id := range v.rules {
+		p.tally(scopeKey{policy.PerRule, id}).add(at, v.value)
+	}
+}
+
+func (p *past) tally(k scopeKey) *tally {
+	t := p.index[k]
+	if t == nil {
+		t = &tally{}
+		p.index[k] = t
+	}
+	return t
+}
+
+// indexed makes the index, if there is none or if what it still has of forgotten orders is most of it. Those do no harm:
+// a window that reaches them is not answered.
+func (p *past) indexed() {
+	p.sent.load(readSent)
+	if t := p.index[scopeKey{}]; p.index != nil && (t == nil || len(t.at) <= 2*len(p.sent.at)+1024) {
+		return
+	}
+	p.index = map[scopeKey]*tally{}
+	for i, v := range p.sent.all {
+		p.count(p.sent.at[i], v)
+	}
+}
+
+// sent remembers an order at its full value, at once. It counts once: a permission when it is given, and nothing is
+// taken back when the order is rejected, cancelled or refused by a second judgement later.
+func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal) {
+	o.Counted, o.Rules, o.Value = time.Time{}, nil, trade.Decimal{}
+	if !s.memory.on {
+		return
+	}
+	v := sent{
+		agent: o.Origin.Agent, symbol: o.Order.Symbol(), side: o.Order.Side(), typ: o.Order.Type(),
+		quantity: o.Order.Quantity(), price: o.Order.LimitPrice(), value: value, rules: rules,
+	}
+	if value.Sign() == 0 {
+		v.value = o.Order.Notional()
+	}
+	p := &s.account(o.Order.Account()).past
+	p.sent.load(readSent)
+	when := p.sent.add(at.UnixMicro(), v, maxSent)
+	if p.index != nil {
+		p.count(when, v)
+	}
+	if o.Phase == Permitted {
+		o.Counted, o.Rules, o.Value = time.UnixMicro(when).UTC(), rules, value
+	}
+}
+
+// denied remembers a denial. What an engaged kill switch stops is not one: the switch is latched already.
+func (s *State) denied(at time.Time, a trade.Account, agent trade.Agent, sym trade.Symbol, r Ruling) {
+	stopped := slices.ContainsFunc(r.Reasons, func(r policy.Reason) bool { return r.Code == policy.KillSwitchActive })
+	if !s.memory.on || stopped {
+		return
+	}
+	l := &s.account(a).past.denied
+	l.load(readTrouble)
+	l.add(at.UnixMicro(), trouble{agent, sym}, maxTroubles)
+}
+
+// rejected remembers what a broker rejected, whoever tells it. What we or a person settle is no rejection.
+func (s *State) rejected(at time.Time, o *Open, from Source) {
+	if !s.memory.on || !from.Tracked() && from != FromReport {
+		return
+	}
+	l := &s.account(o.Order.Account()).past.rejected
+	l.load(readTrouble)
+	l.add(at.UnixMicro(), trouble{o.Origin.Agent, o.Order.Symbol()}, maxTroubles)
+}
+
+// pardon begins to count again what makes a switch engage itself, as far as a person has reset that scope. What was
+// sent stays counted.
+func (a *account) pardon(name trade.Account, scope Scope, m memory) {
+	var covered func(trouble) bool
+	switch scope.Kind {
+	case OneAccount:
+		if scope.Name != string(name) {
+			return
+		}
+	case OneAgent:
+		covered = func(t trouble) bool { return string(t.agent) == scope.Name }
+	case OneSymbol:
+		covered = func(t trouble) bool { return t.symbol.String() == scope.Name }
+	case Everything:
+	}
+	if covered == nil {
+		a.past.rejected, a.past.denied = log[trouble]{}, log[trouble]{}
+		a.streak = streak{known: m.on && !m.whole}
+		return
+	}
+	drop(&a.past.rejected, covered)
+	drop(&a.past.denied, covered)
+}
+
+// drop takes things out. What stays keeps its time.
+func drop(l *log[trouble], which func(trouble) bool) {
+	l.load(readTrouble)
+	n := 0
+	for i, v := range l.all {
+		if !which(v) {
+			l.at[n], l.all[n] = l.at[i], v
+			n++
+		}
+	}
+	l.at, l.all = l.at[:n], l.all[:n]
+}

@@ -1,0 +1,289 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"sallyport/policy"
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// What is remembered stands in the snapshot behind the open intents: for each account, by its place among the sorted
+// names of accounts, a line of each kind that has anything. A row has the time in microseconds since the row before it,
+// and everything else by its place in the list of names at the line's end: about 30 bytes, where the record of its
+// decision has 900. A line is read when it is needed: a process that only looks something up never reads it.
+
+// The kinds of line.
+const (
+	lineSent     = "sent"
+	lineRejected = "rejected"
+	lineDenied   = "denied"
+	lineClosed   = "closed"
+	lineRows     = `,"rows":[`
+)
+
+func (s *State) appendPasts(dst []byte) []byte {
+	for i, name := range slices.Sorted(maps.Keys(s.accounts)) {
+		p := &s.accounts[name].past
+		dst = appendLog(dst, lineSent, i, &p.sent, appendSent)
+		dst = appendLog(dst, lineRejected, i, &p.rejected, appendTrouble)
+		dst = appendLog(dst, lineDenied, i, &p.denied, appendTrouble)
+		dst = appendLog(dst, lineClosed, i, &p.closed, appendGain)
+	}
+	return dst
+}
+
+// names gives each text its place in order of first use.
+type names struct {
+	place map[string]int
+	list  []string
+}
+
+func (n *names) append(dst []byte, text string) []byte {
+	i, ok := n.place[text]
+	if !ok {
+		i = len(n.list)
+		n.place[text], n.list = i, append(n.list, text)
+	}
+	return strconv.AppendInt(append(dst, ','), int64(i), 10)
+}
+
+func (n *names) decimal(dst []byte, d trade.Decimal) []byte { return n.append(dst, d.String()) }
+
+func appendLog[T any](dst []byte, kind string, account int, l *log[T], row func([]byte, *names, T) []byte) []byte {
+	if l.line == nil && len(l.all) == 0 && l.forgotten == 0 {
+		return dst
+	}
+	dst = append(append(append(dst, `{"`...), kind...), `":`...)
+	dst = append(strconv.AppendInt(dst, int64(account), 10), lineRows...)
+	if l.line != nil {
+		return append(append(dst, l.line...), '\n')
+	}
+	n, last := names{place: map[string]int{}}, int64(0)
+	for i, v := range l.all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, '['), l.at[i]-last, 10)
+		dst, last = append(row(dst, &n, v), ']'), l.at[i]
+	}
+	dst = appendTexts(append(dst, ']'), "names", n.list)
+	dst = strconv.AppendInt(wire.AppendName(dst, "forgotten"), l.forgotten, 10)
+	return append(dst, '}', '\n')
+}
+
+func appendSent(dst []byte, n *names, v sent) []byte {
+	dst = n.append(n.append(dst, string(v.agent)), v.symbol.String())
+	dst = n.append(n.append(dst, v.side.String()), v.typ.String())
+	dst = n.decimal(n.decimal(dst, v.quantity), v.price)
+	if v.value.Cmp(v.quantity.Mul(v.price)) != 0 {
+		dst = n.decimal(dst, v.value)
+	} else {
+		dst = n.append(dst, "")
+	}
+	for _, id := range v.rules {
+		dst = n.append(dst, id)
+	}
+	return dst
+}
+
+func appendTrouble(dst []byte, n *names, v trouble) []byte {
+	return n.append(n.append(dst, string(v.agent)), v.symbol.String())
+}
+
+func appendGain(dst []byte, n *names, v policy.Known) []byte {
+	if !v.Known {
+		return n.append(dst, "")
+	}
+	return n.decimal(dst, v.Value)
+}
+
+// findPast takes a line in, read only as far as it is needed to know what it is.
+func (s *State) findPast(line []byte, accounts []trade.Account) error {
+	kind, rest, ok1 := cutField(line, `{"`, `":`)
+	number, rest, ok2 := cutField(rest, "", lineRows)
+	i, err := strconv.ParseUint(number, 10, 31)
+	if !ok1 || !ok2 || err != nil || int(i) >= len(accounts) {
+		return errPast
+	}
+	p, into := &s.accounts[accounts[i]].past, (*[]byte)(nil)
+	switch kind {
+	case lineSent:
+		into = &p.sent.line
+	case lineRejected:
+		into = &p.rejected.line
+	case lineDenied:
+		into = &p.denied.line
+	case lineClosed:
+		into = &p.closed.line
+	}
+	if into == nil || *into != nil {
+		return errPast
+	}
+	*into = rest
+	return nil
+}
+
+var errPast = errors.New("a line of the past is not one")
+
+// load reads the line, if it is unread. The journal has checked that the snapshot is what this program wrote, so a line
+// that cannot be read is a defect: it ends the call that needs it, and nothing is decided.
+func (l *log[T]) load(row func(*scan) T) {
+	if l.line == nil {
+		return
+	}
+	if err := l.read(row); err != nil {
+		panic(fmt.Sprintf("ledger: snapshot: %v", err))
+	}
+	l.line = nil
+}
+
+func (l *log[T]) read(row func(*scan) T) error {
+	i := bytes.LastIndex(l.line, []byte(`],"names":[`))
+	if i < 0 {
+		return errPast
+	}
+	tail, err := wire.Read(append([]byte(`{`), l.line[i+len(`],`):]...), wire.Limits{Bytes: maxSnapshot, Depth: maxNesting})
+	if err != nil {
+		return err
+	}
+	o := object{v: tail}
+	in := scan{b: l.line[:i], names: o.texts("names")}
+	in.known = make([]meaning, len(in.names))
+	l.forgotten = int64(o.number("forgotten"))
+	n := bytes.Count(in.b, []byte{']'})
+	l.at, l.all = make([]int64, 0, n), make([]T, 0, n)
+	for last := int64(0); len(in.b) > 0 && !in.bad; {
+		if len(l.all) > 0 {
+			in.take(',')
+		}
+		in.take('[')
+		last += in.number()
+		l.at, l.all = append(l.at, last), append(l.all, row(&in))
+		in.take(']')
+	}
+	if in.bad {
+		return errPast
+	}
+	return o.err
+}
+
+// scan reads rows, which have whole numbers and nothing else. It stays bad once it is.
+type scan struct {
+	b     []byte
+	bad   bool
+	names []string
+	known []meaning // what each name was read as before
+}
+
+// meaning is what a name is, as far as somebody asked: few different symbols, prices and quantities stand in many rows.
+type meaning struct {
+	symbol    trade.Symbol
+	decimal   trade.Decimal
+	isSymbol  bool
+	isDecimal bool
+}
+
+func (in *scan) take(c byte) {
+	if len(in.b) == 0 || in.b[0] != c {
+		in.bad, in.b = true, nil
+		return
+	}
+	in.b = in.b[1:]
+}
+
+func (in *scan) more() bool { return len(in.b) > 0 && in.b[0] == ',' }
+
+// number reads a whole number of at most 18 digits.
+func (in *scan) number() int64 {
+	n, v, negative := 0, int64(0), false
+	if len(in.b) > 0 && in.b[0] == '-' {
+		negative, in.b = true, in.b[1:]
+	}
+	for ; n < len(in.b) && n < 18 && in.b[n] >= '0' && in.b[n] <= '9'; n++ {
+		v = 10*v + int64(in.b[n]-'0')
+	}
+	in.b, in.bad = in.b[n:], in.bad || n == 0
+	if negative {
+		return -v
+	}
+	return v
+}
+
+// place reads the place of a name.
+func (in *scan) place() int {
+	in.take(',')
+	if i := in.number(); !in.bad && i >= 0 && i < int64(len(in.names)) {
+		return int(i)
+	}
+	in.bad = true
+	return -1
+}
+
+func (in *scan) text() string {
+	if i := in.place(); i >= 0 {
+		return in.names[i]
+	}
+	return ""
+}
+
+// symbol reads a symbol; an empty name is none.
+func (in *scan) symbol() trade.Symbol {
+	i := in.place()
+	if i < 0 {
+		return trade.Symbol{}
+	}
+	m := &in.known[i]
+	if !m.isSymbol {
+		m.symbol, m.isSymbol = trade.ParseSymbol(in.names[i])
+		in.bad = in.bad || !m.isSymbol && in.names[i] != ""
+	}
+	return m.symbol
+}
+
+// decimal reads an amount; an empty name is none.
+func (in *scan) decimal() (d trade.Decimal, some bool) {
+	i := in.place()
+	if i < 0 || in.names[i] == "" {
+		return d, false
+	}
+	m := &in.known[i]
+	if !m.isDecimal {
+		if m.decimal, m.isDecimal = trade.ParseDecimal(in.names[i]); !m.isDecimal {
+			m.decimal, m.isDecimal = trade.ParseSum(in.names[i])
+		}
+		in.bad = in.bad || !m.isDecimal
+	}
+	return m.decimal, true
+}
+
+func readSent(in *scan) sent {
+	v := sent{agent: trade.Agent(in.text()), symbol: in.symbol()}
+	var ok1, ok2, ok3, ok4, valued bool
+	v.side, ok1 = trade.ParseSide(in.text())
+	v.typ, ok2 = trade.ParseOrderType(in.text())
+	v.quantity, ok3 = in.decimal()
+	v.price, ok4 = in.decimal()
+	if v.value, valued = in.decimal(); !valued {
+		v.value = v.quantity.Mul(v.price)
+	}
+	in.bad = in.bad || !ok1 || !ok2 || !ok3 || !ok4
+	for in.more() && !in.bad {
+		v.rules = append(v.rules, in.text())
+	}
+	return v
+}
+
+func readTrouble(in *scan) trouble {
+	return trouble{trade.Agent(in.text()), in.symbol()}
+}
+
+func readGain(in *scan) policy.Known {
+	d, known := in.decimal()
+	return policy.Known{Value: d, Known: known}
+}
