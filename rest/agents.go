@@ -136,7 +136,6 @@ func awaited(q *request) answer {
 	if p := f.problem(); p != nil {
 		return p.answer()
 	}
-	_ = q.rc.SetReadDeadline(time.Time{}) // which was for the request, and would end the waiting
 	ctx, cancel := q.attached()
 	defer cancel()
 	go func() {

@@ -36,7 +36,6 @@ func newAPI(cfg Config, half string, routes []route, admit func(*api, *request) 
 type request struct {
 	api   *api
 	http  *http.Request
-	rc    *http.ResponseController
 	door  door
 	agent trade.Agent // of an agent's call, from its token or socket
 	tier  trade.Tier
@@ -75,11 +74,12 @@ func (q *request) attached() (context.Context, context.CancelFunc) {
 // ServeHTTP answers one request. A panic is answered and logged, and ends nothing else.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answered := a.cfg.Metrics.began(a.half)
-	q := &request{api: a, http: r, rc: http.NewResponseController(w), door: doorOf(r.Context())}
+	q := &request{api: a, http: r, door: doorOf(r.Context())}
 	ans := a.guarded(q)
 	answered(ans.status)
 	if ans.close && r.ContentLength != 0 {
-		_, _ = q.rc.EnableFullDuplex(), q.rc.SetReadDeadline(time.Now()) // the body is left unread: neither the answer nor the end waits for it
+		rc := http.NewResponseController(w)
+		_, _ = rc.EnableFullDuplex(), rc.SetReadDeadline(time.Now()) // the body is left unread: neither the answer nor the end waits for it
 	}
 	ans.write(w)
 }

@@ -78,16 +78,57 @@ func (r *rig) withdrawSome(b testing.TB, n int) {
 	}
 }
 
-// BenchmarkManyAgentsProposeAtOnce measures the decisions of 200 agents, each with its token and its connection, that propose
-// at once, against those of one agent alone.
-func BenchmarkManyAgentsProposeAtOnce(b *testing.B) {
+// BenchmarkManyAgents measures the decisions of 200 agents, each with its token and its connection, against those of one
+// agent alone: when all propose at the very same moment, and when each proposes once at its own moment of the same second.
+func BenchmarkManyAgents(b *testing.B) {
 	const agents = 200
-	r := newRig(b, unlimited)
+	for _, c := range []struct {
+		name   string
+		spread time.Duration
+	}{{"same-moment", 0}, {"same-second", time.Second}} {
+		b.Run(c.name, func(b *testing.B) {
+			r := newRig(b, unlimited)
+			clients := r.connect(b, agents)
+			var alone, together []time.Duration
+			n := 0
+			for b.Loop() {
+				for range 20 {
+					alone = append(alone, r.propose(b, clients[n%agents], n))
+					n++
+				}
+				took := make([]time.Duration, agents)
+				start := make(chan struct{})
+				var wg sync.WaitGroup
+				for i, client := range clients {
+					m := n + i
+					wg.Go(func() {
+						<-start
+						time.Sleep(c.spread * time.Duration(i*7919%agents) / agents)
+						took[i] = r.propose(b, client, m)
+					})
+				}
+				n += agents
+				close(start)
+				wg.Wait()
+				together = append(together, took...)
+				b.StopTimer()
+				r.withdrawSome(b, 0)
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(quantile(alone, 99).Microseconds()), "one-p99-µs")
+			b.ReportMetric(float64(quantile(together, 99).Microseconds()), "many-p99-µs")
+			b.ReportMetric(float64(quantile(together, 99))/float64(quantile(alone, 99)), "many/one")
+			b.ReportMetric(float64(peakMemory(b))/(1<<20), "peak-MB")
+		})
+	}
+}
+
+// connect makes agents and a connected client of each.
+func (r *rig) connect(b testing.TB, agents int) []*rest.Client {
 	owner := r.identify(r.owner)
 	clients := make([]*rest.Client, agents)
 	for i := range clients {
-		name := fmt.Sprintf("agent%d", i)
-		token, err := r.gate.AddAgent(ctx, owner, trade.Agent(name), trade.TierPropose)
+		token, err := r.gate.AddAgent(ctx, owner, trade.Agent(fmt.Sprintf("agent%d", i)), trade.TierPropose)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -96,45 +137,20 @@ func BenchmarkManyAgentsProposeAtOnce(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { clients[i].Close() })
-		if _, _, err := clients[i].Whoami(ctx); err != nil { // connected
+		if _, _, err := clients[i].Whoami(ctx); err != nil {
 			b.Fatal(err)
 		}
 	}
-	propose := func(c *rest.Client, n int) time.Duration {
-		k := proposal(b, n)
-		began := time.Now()
-		if d := c.Propose(ctx, k); d.Verdict != policy.Hold {
-			b.Errorf("a proposal is not held: %s", d.AppendJSON(nil))
-		}
-		return time.Since(began)
+	return clients
+}
+
+func (r *rig) propose(b testing.TB, c *rest.Client, n int) time.Duration {
+	k := proposal(b, n)
+	began := time.Now()
+	if d := c.Propose(ctx, k); d.Verdict != policy.Hold {
+		b.Errorf("a proposal is not held: %s", d.AppendJSON(nil))
 	}
-	var alone, together []time.Duration
-	n := 0
-	for b.Loop() {
-		for range 20 {
-			alone = append(alone, propose(clients[n%agents], n))
-			n++
-		}
-		took := make([]time.Duration, agents)
-		start := make(chan struct{})
-		var wg sync.WaitGroup
-		for i, c := range clients {
-			m := n + i
-			wg.Go(func() {
-				<-start
-				took[i] = propose(c, m)
-			})
-		}
-		n += agents
-		close(start)
-		wg.Wait()
-		together = append(together, took...)
-		r.withdrawSome(b, 0)
-	}
-	b.ReportMetric(float64(quantile(alone, 99).Microseconds()), "one-p99-µs")
-	b.ReportMetric(float64(quantile(together, 99).Microseconds()), "many-p99-µs")
-	b.ReportMetric(float64(quantile(together, 99))/float64(quantile(alone, 99)), "many/one")
-	b.ReportMetric(float64(peakMemory(b))/(1<<20), "peak-MB")
+	return time.Since(began)
 }
 
 // peakMemory is the largest resident memory of this process so far, in bytes: of the daemon and its 200 clients together.

@@ -254,7 +254,7 @@ func TestServerThatStopsFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// TestWaitingIsNotEndedByTheTimeForARequest: the library would take the end of that time for the caller's hanging up.
+// TestWaitingIsNotEndedByTheTimeForARequest: that time is over before the waiting is.
 func TestWaitingIsNotEndedByTheTimeForARequest(t *testing.T) {
 	s := newSite(t)
 	server := s.listen(t)
