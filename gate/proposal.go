@@ -85,13 +85,7 @@ func (j *judgement) heldHere(at time.Time, r *ledger.Ruling) (open *ledger.Open,
 	if open = st.Alike(j.call.Origin, j.call.Order, !j.executing); open != nil && open.ClientOrderID == j.call.Tags.ClientOrderID {
 		return open, hold
 	}
-	count := 0
-	for _, o := range st.Proposals() {
-		if o.Origin.Agent == j.call.Origin.Agent {
-			count++
-		}
-	}
-	terms := j.g.cfg.Approval
+	terms, count := j.g.cfg.Approval, st.Asking(j.call.Origin.Agent)
 	if count >= terms.MaxOpen {
 		r.Effect = policy.Deny
 		r.Reasons = append(r.Reasons, policy.Reason{
@@ -207,10 +201,8 @@ func (pr *pressing) check(at time.Time) (*ledger.Open, *Refusal) {
 
 // proposal finds an open proposal.
 func (g *Gate) proposal(id trade.IntentID) (*ledger.Open, *Refusal) {
-	for _, o := range g.follow.state.Proposals() {
-		if o.Intent == id {
-			return o, nil
-		}
+	if o := g.follow.state.Proposal(id); o != nil {
+		return o, nil
 	}
 	return nil, refusal(policy.ProposalEnded, "there is no open proposal %s", trade.Printable(string(id), 64))
 }

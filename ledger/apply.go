@@ -118,7 +118,7 @@ func (s *State) concluded(at time.Time, e Concluded) {
 		if e.Source != FromReport || e.Outcome != trade.Accepted {
 			return // nothing was sent, so nothing can have come of it, unless a harness ran it all the same
 		}
-		delete(s.held, e.Intent)
+		s.delist(o)
 		s.sent(at, o, o.Rules, o.Value)
 	}
 	s.spend(o)
@@ -185,7 +185,7 @@ func (s *State) happened(at time.Time, e Happened) {
 func (s *State) filled(at time.Time, o *Open, quantity trade.Decimal) {
 	s.spend(o)
 	if s.held[o.Intent] != nil { // nobody has sent it, and the venue has it: what is true is what was filled
-		delete(s.held, o.Intent)
+		s.delist(o)
 		s.sent(at, o, o.Rules, o.Value)
 	}
 	if quantity.Cmp(o.Remaining()) > 0 {

@@ -423,6 +423,14 @@ func TestEncodingRoundTripsAndStateIsTheFoldByteForByte(t *testing.T) {
 		if !reflect.DeepEqual(restored.held, live.held) {
 			t.Fatalf("proposals differ: %v, %v", restored.held, live.held)
 		}
+		if !reflect.DeepEqual(restored.asking, live.asking) || len(restored.alike) != len(live.alike) {
+			t.Fatalf("who asks for what differs: %v %v, %v %v", restored.asking, restored.alike, live.asking, live.alike)
+		}
+		for _, at := range []time.Time{t0, t0.Add(time.Second), t0.Add(time.Hour)} {
+			if a, b := restored.Due(at), live.Due(at); !reflect.DeepEqual(a, b) {
+				t.Fatalf("due at %s: %v, %v", at, a, b)
+			}
+		}
 		for _, o := range restored.Opens() {
 			if !reflect.DeepEqual(o, live.Open(o.Intent)) {
 				t.Fatalf("restored %+v, was %+v", o, live.Open(o.Intent))

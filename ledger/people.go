@@ -147,25 +147,83 @@ func (o *Open) Ends() time.Time {
 	return o.Hold.Expires
 }
 
-// Due returns the proposals whose time is over, oldest first.
+// proposalKey is who asks for which order.
+type proposalKey struct {
+	agent  trade.Agent
+	digest trade.Digest
+}
+
+func (o *Open) key() proposalKey { return proposalKey{o.Origin.Agent, o.Order.Digest()} }
+
+// enlist takes an intent among the proposals.
+func (s *State) enlist(o *Open) {
+	s.held[o.Intent] = o
+	k := o.key()
+	at, _ := slices.BinarySearch(s.alike[k], o.Intent)
+	s.alike[k] = slices.Insert(s.alike[k], at, o.Intent)
+	s.asking[o.Origin.Agent]++
+	s.endsAt(o)
+}
+
+// endsAt notes when a proposal ends by time.
+func (s *State) endsAt(o *Open) {
+	if end := o.Ends(); len(s.held) == 1 || !s.due.IsZero() && end.Before(s.due) {
+		s.due = end
+	}
+}
+
+// delist takes an intent from the proposals, if it is one.
+func (s *State) delist(o *Open) {
+	if s.held[o.Intent] == nil {
+		return
+	}
+	delete(s.held, o.Intent)
+	k := o.key()
+	if ids := slices.DeleteFunc(s.alike[k], func(id trade.IntentID) bool { return id == o.Intent }); len(ids) > 0 {
+		s.alike[k] = ids
+	} else {
+		delete(s.alike, k)
+	}
+	if s.asking[o.Origin.Agent]--; s.asking[o.Origin.Agent] == 0 {
+		delete(s.asking, o.Origin.Agent)
+	}
+}
+
+// Due returns the proposals whose time is over, oldest first. As long as none can be, it looks at none.
 //
 //limit:ledger-proposal-expiry A proposal ends at its expiry and an approval at its lapse: at that very microsecond it counts no more.
 func (s *State) Due(at time.Time) []*Open {
+	if len(s.held) == 0 || !s.due.IsZero() && at.Before(s.due) {
+		return nil
+	}
 	var due []*Open
+	s.due = time.Time{}
 	for _, o := range s.held {
 		if !at.Before(o.Ends()) {
 			due = append(due, o)
+		} else if s.due.IsZero() || o.Ends().Before(s.due) {
+			s.due = o.Ends()
 		}
+	}
+	if len(due) > 0 {
+		s.due = time.Time{} // they are still there until they are ended
 	}
 	slices.SortFunc(due, func(a, b *Open) int { return cmp.Compare(a.Intent, b.Intent) })
 	return due
 }
 
-// Alike returns the oldest open proposal of that agent, session and tool for exactly that order; nil if there is none. A
-// proposal that we execute ourselves and one that permits somebody else's call are never alike.
+// Asking returns how many open proposals an agent has.
+func (s *State) Asking(a trade.Agent) int { return s.asking[a] }
+
+// Proposal returns the open proposal of that id; nil if there is none.
+func (s *State) Proposal(id trade.IntentID) *Open { return s.held[id] }
+
+// Alike returns the oldest open proposal of that agent for exactly that order; nil if there is none. One that permits
+// somebody else's call must be of the same session, harness and tool, and is never alike one that we execute ourselves.
 func (s *State) Alike(o Origin, order trade.Order, permits bool) *Open {
-	for _, p := range s.Proposals() {
-		same := p.Hold.Permits == permits && p.Origin.Agent == o.Agent && p.Order.Digest() == order.Digest()
+	for _, id := range s.alike[proposalKey{o.Agent, order.Digest()}] {
+		p := s.held[id]
+		same := p.Hold.Permits == permits
 		if permits {
 			same = same && p.Origin.Tool == o.Tool && p.Origin.Session == o.Session && p.Origin.Harness == o.Harness
 		}
@@ -184,7 +242,8 @@ func (s *State) hold(at time.Time, e Decided) {
 		Intent: e.Intent, Order: e.Order, Origin: e.Origin, ClientOrderID: e.ClientOrderID, PolicySHA256: e.Ruling.PolicySHA256,
 		Phase: OnHold, At: at, Hold: e.Hold, Reasons: e.Ruling.Reasons, Rules: e.Ruling.Rules, Value: e.Ruling.Value,
 	}
-	s.open[e.Intent], s.held[e.Intent] = o, o
+	s.open[e.Intent] = o
+	s.enlist(o)
 	s.reserve(o, o.Remaining())
 }
 
@@ -197,6 +256,7 @@ func (s *State) approved(e Approved) {
 	o.Approvals = append(slices.Clone(o.Approvals), e.Person)
 	if len(o.Approvals) >= o.Hold.Approvers && !e.Lapses.IsZero() {
 		o.Phase, o.Lapses = Granted, e.Lapses
+		s.endsAt(o)
 	}
 }
 
@@ -205,7 +265,7 @@ func (s *State) approved(e Approved) {
 //limit:ledger-proposal-ended A decline, a withdrawal or an expiry ends an open proposal and nothing that has gone on.
 func (s *State) ended(e ProposalEnded) {
 	if o := s.held[e.Intent]; o != nil {
-		delete(s.held, o.Intent)
+		s.delist(o)
 		s.close(o)
 	}
 }
@@ -217,7 +277,7 @@ func (s *State) resume(at time.Time, o *Open, e Rejudged) {
 	if e.Ruling.Effect == policy.Allow && o.Phase != Granted {
 		return // nobody has approved it
 	}
-	delete(s.held, o.Intent)
+	s.delist(o)
 	if e.Ruling.Effect != policy.Allow {
 		s.denied(at, o.Order.Account(), o.Origin.Agent, o.Order.Symbol(), e.Ruling)
 		s.close(o)

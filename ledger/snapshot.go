@@ -192,7 +192,8 @@ func (s *State) findOpen(line []byte) error {
 		if err := o.read(); err != nil {
 			return err
 		}
-		o.line, s.held[intent] = nil, o
+		o.line = nil
+		s.enlist(o)
 	}
 	return nil
 }

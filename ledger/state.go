@@ -22,7 +22,10 @@ type State struct {
 	open     map[trade.IntentID]*Open
 	// waiting finds unspent permissions by what they permit, oldest first. It is derived from open.
 	waiting map[trade.Digest][]trade.IntentID
-	held    map[trade.IntentID]*Open // proposals: held or approved. It is derived from open
+	held    map[trade.IntentID]*Open         // proposals: held or approved. It is derived from open
+	alike   map[proposalKey][]trade.IntentID // the same, oldest first, by who asks for which order
+	asking  map[trade.Agent]int              // how many of them each agent has
+	due     time.Time                        // no proposal ends by time before it; zero: nobody knows
 	memory  memory
 }
 
@@ -99,7 +102,8 @@ func (o *Open) Remaining() trade.Decimal { return o.Order.Quantity().Sub(o.Fille
 func NewState() *State {
 	return &State{
 		accounts: map[trade.Account]*account{}, open: map[trade.IntentID]*Open{},
-		waiting: map[trade.Digest][]trade.IntentID{}, held: map[trade.IntentID]*Open{}, stops: map[Scope]kill{},
+		waiting: map[trade.Digest][]trade.IntentID{}, held: map[trade.IntentID]*Open{},
+		alike: map[proposalKey][]trade.IntentID{}, asking: map[trade.Agent]int{}, stops: map[Scope]kill{},
 		people: map[string]Person{}, grants: map[trade.Agent]Grant{},
 	}
 }
