@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sallyport/dialect"
+	"sallyport/gate"
 	"sallyport/hook"
 	"sallyport/ledger"
 	"sallyport/rest"
@@ -57,14 +59,34 @@ exists ('sallyport people init') nobody can approve.`,
 		if format != "" && format != "text" && format != "json" {
 			return usage("Use text or json.", "--log %q is not known", show(format))
 		}
-		d := &daemon{app: a, json: format == "json" || format == "" && !isTerminal(a.stderr)}
+		d := newDaemon(a, format == "json" || format == "" && !isTerminal(a.stderr))
 		for flag, g := range map[string]given{"--listen-agents": agents, "--listen-people": people} {
 			if g.set && !isLoopback(g.text) {
 				return usage(`Write an address such as 127.0.0.1:8371, or none.`, "%s %q is not a loopback address with its port", flag, show(g.text))
 			}
 		}
-		return d.serve(ctx, agents, people)
+		return d.ended(d.serve(ctx, agents, people))
 	})
+}
+
+// newDaemon makes a daemon that writes its log as text, or as JSON.
+func newDaemon(a *app, json bool) *daemon {
+	d := &daemon{app: a, json: json, stops: map[ledger.Scope]bool{}, metrics: rest.NewMetrics()}
+	d.log = slog.New(slog.NewTextHandler(a.stderr, nil))
+	if json {
+		d.log = slog.New(slog.NewJSONHandler(a.stderr, nil))
+	}
+	return d
+}
+
+// ended says why the daemon has ended, in the log where that is for programs.
+func (d *daemon) ended(err error) error {
+	if err == nil || !d.json {
+		return err
+	}
+	p := problemOf(err)
+	d.log.Error("the daemon has ended", "cause", p.what, "repair", p.repair, "exit_code", p.exit)
+	return silent(p.exit)
 }
 
 // daemon is the process that owns a data directory.
@@ -82,12 +104,19 @@ type daemon struct {
 
 // serve runs until ctx ends.
 func (d *daemon) serve(ctx context.Context, agents, people given) (err error) {
-	d.log = slog.New(slog.NewTextHandler(d.app.stderr, nil))
-	if d.json {
-		d.log = slog.New(slog.NewJSONHandler(d.app.stderr, nil))
+	home, _, err := d.app.dataDir()
+	if err != nil {
+		return err
 	}
+	fresh := !exists(filepath.Join(home, gate.JournalName))
 	if d.gate, d.cfg, err = d.app.openGate(ctx, serving); err != nil {
 		return err
+	}
+	switch {
+	case fresh && d.json:
+		d.log.Info("made a new data directory", "path", home)
+	case fresh:
+		d.app.tellFounded(home, d.cfg, d.gate.Policy())
 	}
 	defer func() { err = errors.Join(err, d.gate.Close()) }()
 	if agents.set {
@@ -99,7 +128,6 @@ func (d *daemon) serve(ctx context.Context, agents, people given) (err error) {
 	if err := d.makeBot(); err != nil {
 		return err
 	}
-	d.stops, d.metrics = map[ledger.Scope]bool{}, rest.NewMetrics()
 	d.reconcile(ctx)
 	if err := d.listen(); err != nil {
 		return err

@@ -25,13 +25,14 @@ func auditResolveCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "resolve ID accepted|rejected --reason TEXT", Short: "Settle an unknown outcome by a person's word", Args: exactly(2),
 		Long: `Settle the outcome of an intent that is unknown, by your word: accepted keeps its
-exposure as executed, rejected releases it. Look at the broker first. Your user
-name and the reason go on record.`,
+exposure as executed, rejected releases it. Look at the broker first. Your name and
+the reason go on record: that of your credential, which is asked for as soon as the
+data directory has an owner ('sallyport people init'), before that your user's.`,
 		Example:           "  sallyport audit resolve 01KB9Y2V6T3M8Q4W5X7Z0A1B2C rejected \\\n      --reason \"not in the broker's order list of 30 November\"",
 		ValidArgsFunction: a.intents(func(d ledger.Decision) bool { return d.State == ledger.OutcomeUnknown }, "accepted", "rejected"),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, `TEXT` of up to 500 characters (required)")
-	withJSON(a, c, "print the decision object")
+	withJSON(a, withCredential(a, c, yourCredential), "print the decision object")
 	return runs(c, func(ctx context.Context, args []string) error {
 		id, err := intentArgument(args[0])
 		if err != nil {
@@ -51,7 +52,11 @@ name and the reason go on record.`,
 			return err
 		}
 		defer g.Close()
-		d, err := g.Resolve(ctx, gate.Resolution{Intent: id, Outcome: outcome, By: person(), Reason: reason})
+		by, err := a.settler(ctx, g)
+		if err != nil {
+			return err
+		}
+		d, err := g.Resolve(ctx, gate.Resolution{Intent: id, Outcome: outcome, By: by, Reason: reason})
 		switch {
 		case errors.Is(err, gate.ErrNotUnknown):
 			return finding("Only an unknown outcome can be settled; 'sallyport orders' lists those.", "the outcome of intent %s is not unknown: it is %s", id, stateWord(d))
@@ -64,6 +69,25 @@ name and the reason go on record.`,
 		a.printf("%s", describe(d, a.color()))
 		return nil
 	})
+}
+
+// settler names who settles an outcome. Where people have credentials, only they do.
+//
+//limit:cli-resolve-person Once a data directory has an owner, an outcome is settled only with the credential of a listed person.
+func (a *app) settler(ctx context.Context, g opened) (string, error) {
+	people, err := g.People(ctx)
+	if err != nil || len(people) == 0 {
+		return person(), err
+	}
+	credential, err := a.credential(ctx)
+	if err != nil {
+		return "", err
+	}
+	who, err := g.Identify(ctx, credential, channelTerminal)
+	if err != nil {
+		return "", refused(err)
+	}
+	return who.Name(), nil
 }
 
 // person names the operating system's user, for the record.

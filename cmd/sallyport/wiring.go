@@ -68,7 +68,7 @@ func (a *app) openGate(ctx context.Context, u use) (opened, config, error) {
 	}
 	fresh := !exists(filepath.Join(home, gate.JournalName))
 	o, err := a.wire(ctx, u, home, cfg)
-	if err == nil && fresh && a.running != "init" {
+	if err == nil && fresh && a.running != "init" && a.running != "serve" { // which tell it in their own way
 		a.tellFounded(home, cfg, o.Policy())
 	}
 	return o, cfg, a.gateProblem(err)
