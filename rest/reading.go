@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"sallyport/gate"
@@ -98,10 +99,15 @@ func (r *reading) decimal(name string) trade.Decimal {
 	return d
 }
 
+// money reads an amount as it is shown, which may be negative.
 func (r *reading) money(name string) trade.Decimal {
-	d, valid := trade.ParseDecimal(r.text(name))
+	text, negative := strings.CutPrefix(r.text(name), "-")
+	d, valid := trade.ParseDecimal(text)
 	if !valid {
 		r.fail(name)
+	}
+	if negative {
+		d = trade.Decimal{}.Sub(d)
 	}
 	return d
 }
@@ -217,7 +223,7 @@ func (r *reading) portfolio() gate.Portfolio {
 		Account: trade.Account(r.text("account")), At: r.time("at"), Orders: r.orders("orders"), Stops: r.stops("stops"),
 	}
 	if r.optional("cash") != "" {
-		cash := r.decimal("cash")
+		cash := r.money("cash")
 		p.Cash = &cash
 	}
 	r.each("positions", func(x *reading) {
