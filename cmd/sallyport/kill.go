@@ -27,7 +27,7 @@ It works when the daemon is down and when the journal cannot be written, by a st
 file in the data directory that every process heeds.
 
 Exit codes: 0 the stop stands, 3 it could not be engaged.`)
-	c.GroupID = groupControl
+	c.Use, c.DisableFlagsInUseLine, c.GroupID = "kill [--scope S] [--reason R] [--keep]", true, groupControl
 	engage := a.engageCommand("engage", "Stop, as 'sallyport kill' alone does.")
 	c.AddCommand(engage, killStatusCommand(a), killResetCommand(a))
 	return c

@@ -22,6 +22,8 @@ func phrases() []rewriting {
 	const call = `\b(?:open|openat|stat|lstat|statx|fstat|mkdir|mkdirat|unlink|remove|read|write|readdir|chmod|fsync|sync|create|backup|connect|link|rename) `
 	to := func(pattern, text string) rewriting { return rewriting{regexp.MustCompile(pattern), text} }
 	return []rewriting{
+		to(`\bdial (?:unix|tcp) (\S+): connect: (?:no such file or directory|connection refused)`, "nobody listens on $1"),
+		to(`\bdial (?:unix|tcp) (\S+): connect: (`+errnos+`)`, "$1: $2"),
 		to(`(/[^\s:]*)/\.new-\w+`, "$1"),
 		to(`(/[^\s:]*)\.new\d*\b`, "$1"),
 		to(`\blink (\S+) (\S+): (`+errnos+`)`, "$2: $3"),

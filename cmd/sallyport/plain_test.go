@@ -35,6 +35,9 @@ func TestErrorsAreSaidWithoutWhatTheProgramIsMadeOf(t *testing.T) {
 		"policy.json: line 2, column 3: max_quantity is -1; a bound is zero or more":                              "policy.json: line 2, column 3: max_quantity is -1; a bound is zero or more",
 		"the default policy cannot be written: open /x/y/.new-1234567: permission denied":                         "the default policy cannot be written: /x/y: permission denied",
 		"the broker did not answer within 10s; it may have the order: write /dev/stdout: device or resource busy": "the broker did not answer within 10s; it may have the order: /dev/stdout: device or resource busy",
+		"the daemon cannot be reached: dial unix /x/run/agents.sock: connect: no such file or directory":          "the daemon cannot be reached: nobody listens on /x/run/agents.sock",
+		"the daemon cannot be reached: dial tcp 127.0.0.1:8371: connect: connection refused":                      "the daemon cannot be reached: nobody listens on 127.0.0.1:8371",
+		"the daemon cannot be reached: dial unix /x/agents.sock: connect: permission denied":                      "the daemon cannot be reached: /x/agents.sock: permission denied",
 	} {
 		if got := plainText(text); got != want {
 			t.Errorf("%s\nis said as   %s\nand not as   %s", text, got, want)
