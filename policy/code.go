@@ -62,6 +62,47 @@ const (
 	CommandNotOwn        trade.Code = "COMMAND_NOT_OWN"
 )
 
+// The codes of a policy of version 2, beside those that it shares with the first.
+const (
+	NoRuleMatches       trade.Code = "NO_RULE_MATCHES"
+	DeniedByRule        trade.Code = "DENIED_BY_RULE"
+	PositionFlip        trade.Code = "POSITION_FLIP_NOT_ALLOWED"
+	SessionNotAllowed   trade.Code = "SESSION_NOT_ALLOWED"
+	CalendarUnavailable trade.Code = "CALENDAR_UNAVAILABLE"
+
+	QuoteUnavailable    trade.Code = "QUOTE_UNAVAILABLE"
+	QuoteStale          trade.Code = "QUOTE_STALE"
+	QuoteCrossed        trade.Code = "QUOTE_CROSSED"
+	SpreadExceedsLimit  trade.Code = "SPREAD_EXCEEDS_LIMIT"
+	QuotesDisagree      trade.Code = "QUOTES_DISAGREE"
+	PositionUnavailable trade.Code = "POSITION_UNAVAILABLE"
+	EquityUnavailable   trade.Code = "EQUITY_UNAVAILABLE"
+	ExposureUnavailable trade.Code = "EXPOSURE_UNAVAILABLE"
+	LossUnavailable     trade.Code = "LOSS_UNAVAILABLE"
+	CountUnavailable    trade.Code = "COUNT_UNAVAILABLE"
+	DayUnavailable      trade.Code = "DAY_UNAVAILABLE"
+
+	PriceOutsideCollar                trade.Code = "PRICE_OUTSIDE_COLLAR"
+	OrdersPerMinuteExceedLimit        trade.Code = "ORDERS_PER_MINUTE_EXCEED_LIMIT"
+	OrdersPerDayExceedLimit           trade.Code = "ORDERS_PER_DAY_EXCEED_LIMIT"
+	NotionalPerDayExceedsLimit        trade.Code = "NOTIONAL_PER_DAY_EXCEEDS_LIMIT"
+	SimilarOrdersExceedLimit          trade.Code = "SIMILAR_ORDERS_EXCEED_LIMIT"
+	PositionQuantityExceedsLimit      trade.Code = "POSITION_QUANTITY_EXCEEDS_LIMIT"
+	PositionNotionalExceedsLimit      trade.Code = "POSITION_NOTIONAL_EXCEEDS_LIMIT"
+	PositionEquityPercentExceedsLimit trade.Code = "POSITION_EQUITY_PERCENT_EXCEEDS_LIMIT"
+	GrossExposureExceedsLimit         trade.Code = "GROSS_EXPOSURE_EXCEEDS_LIMIT"
+	NetExposureExceedsLimit           trade.Code = "NET_EXPOSURE_EXCEEDS_LIMIT"
+	LeverageExceedsLimit              trade.Code = "LEVERAGE_EXCEEDS_LIMIT"
+	OpenOrdersExceedLimit             trade.Code = "OPEN_ORDERS_EXCEED_LIMIT"
+	RiskExceedsLimit                  trade.Code = "RISK_EXCEEDS_LIMIT"
+	StopDistanceExceedsLimit          trade.Code = "STOP_DISTANCE_EXCEEDS_LIMIT"
+	DailyLossExceedsLimit             trade.Code = "DAILY_LOSS_EXCEEDS_LIMIT"
+	DrawdownExceedsLimit              trade.Code = "DRAWDOWN_EXCEEDS_LIMIT"
+	ConsecutiveLossesExceedLimit      trade.Code = "CONSECUTIVE_LOSSES_EXCEED_LIMIT"
+	BrokerRejectionsExceedLimit       trade.Code = "BROKER_REJECTIONS_EXCEED_LIMIT"
+	DenialsExceedLimit                trade.Code = "DENIALS_EXCEED_LIMIT"
+)
+
 // Codes returns the published table of policy codes: those of the rules in the order of the rules, then the others.
 func Codes() []trade.CodeRow {
 	var rows []trade.CodeRow
@@ -73,6 +114,34 @@ func Codes() []trade.CodeRow {
 		Meaning: "A person must decide about this order, and none has yet.",
 		Repair:  "Wait for the person; the same order is allowed once when it is approved.",
 	})
+}
+
+// RulebookCodes returns the published table of the codes that a policy of version 2 has beside those of the first.
+func RulebookCodes() []trade.CodeRow {
+	rows := []trade.CodeRow{
+		{Code: NoRuleMatches, Meaning: "No rule of the policy is about this order.", Repair: "Trade what a rule is about; only the operator can add one."},
+		{Code: DeniedByRule, Meaning: "A rule of the policy denies every order like this one.", Repair: "Only the operator can change it; a reduction of what is held still passes."},
+		{Code: PositionFlip, Meaning: "The sell is for more shares than are held and free, so it would turn the position round.", Repair: "Sell at most max_quantity_now; the rest would be an order of its own."},
+		{Code: SessionNotAllowed, Meaning: "The market is not in the trading session that the rule requires.", Repair: "Wait until retry_after."},
+		{Code: CalendarUnavailable, Meaning: "The calendar cannot say which trading session it is.", Repair: "The operator brings the calendar up to date."},
+		{Code: QuoteUnavailable, Meaning: "There is no quote to judge by.", Repair: "Wait for a quote; the operator checks where quotes come from."},
+		{Code: QuoteStale, Meaning: "The newest quote is older than the policy lets it be.", Repair: "Wait for a newer one; the operator checks where quotes come from."},
+		{Code: QuoteCrossed, Meaning: "The bid of the quote is above its ask.", Repair: "Wait for a quote that is not."},
+		{Code: SpreadExceedsLimit, Meaning: "Bid and ask are further apart than the policy lets them be.", Repair: "Wait for a narrower market."},
+		{Code: QuotesDisagree, Meaning: "Two sources of quotes differ more than the policy lets them.", Repair: "The operator finds out which is right."},
+		{Code: PositionUnavailable, Meaning: "The position in the symbol is not known, or cannot be right.", Repair: "The operator reconciles the account."},
+		{Code: EquityUnavailable, Meaning: "The equity of the account, or its peak, is not known.", Repair: "The operator reconciles the account."},
+		{Code: ExposureUnavailable, Meaning: "The exposure of the account is not known, or cannot be right.", Repair: "The operator reconciles the account, and checks that everything held has a quote."},
+		{Code: LossUnavailable, Meaning: "The loss of the day is not known.", Repair: "The operator reconciles the account, and checks that everything held has a quote."},
+		{Code: CountUnavailable, Meaning: "What a limit counts is not known.", Repair: "The operator runs `sallyport doctor`."},
+		{Code: DayUnavailable, Meaning: "It is not known when the day began in the policy's time zone.", Repair: "The operator checks the time zone of the policy and the clock."},
+	}
+	for _, l := range Limits() {
+		if l.Code != QuantityExceedsLimit && l.Code != NotionalExceedsLimit { // of the first version too
+			rows = append(rows, trade.CodeRow{Code: l.Code, Meaning: l.Breach, Repair: l.Repair})
+		}
+	}
+	return rows
 }
 
 // SystemCodes returns the published table of system codes.

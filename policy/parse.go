@@ -52,7 +52,7 @@ func Parse(raw []byte) (*Policy, error) {
 // config collects a policy and its problems.
 type config struct {
 	raw      []byte
-	p        *Policy
+	p        *Policy // nil if it is of version 2
 	problems []Problem
 }
 
@@ -68,7 +68,7 @@ func (c *config) unreadable(err error) {
 		return
 	}
 	hint := ""
-	if e.Offset < len(c.raw) && c.raw[e.Offset] == '/' {
+	if c.p != nil && e.Offset < len(c.raw) && c.raw[e.Offset] == '/' {
 		hint = "; a policy without \"version\" is plain JSON, without comments"
 	}
 	c.problem(e.Offset, "", "the policy is not one JSON value: %s%s", trade.Printable(e.Reason, 120), hint)
@@ -77,6 +77,10 @@ func (c *config) unreadable(err error) {
 func (c *config) version(v wire.Value) {
 	for _, m := range v.Members {
 		if m.Name == "version" {
+			if m.Value.Kind == wire.Number && m.Value.Text == "2" {
+				c.problem(m.Offset, "version", "version 2 is not in force in this release; only policies without a version are")
+				return
+			}
 			c.problem(m.Offset, "version", "version is there, and this version of Sallyport reads only policies without it")
 			return
 		}

@@ -43,8 +43,10 @@ func (e *ConfigError) Error() string {
 }
 
 // spelling returns the right key after a key that is not one, as the end of a sentence.
-func spelling(name string) (hint string, known bool) {
-	for _, k := range keys() {
+func spelling(name string) (hint string, known bool) { return spellingOf(keys(), name) }
+
+func spellingOf(keys []string, name string) (hint string, known bool) {
+	for _, k := range keys {
 		if k == name {
 			return "", true
 		}

@@ -106,7 +106,7 @@ func TestEveryRuleIsPublishedInOrder(t *testing.T) {
 // TestEveryCodeIsThereOnce keeps codes from being given two meanings.
 func TestEveryCodeIsThereOnce(t *testing.T) {
 	seen := map[trade.Code]bool{}
-	for _, row := range slices.Concat(trade.FaultCodes(), policy.Codes(), policy.SystemCodes()) {
+	for _, row := range slices.Concat(trade.FaultCodes(), policy.Codes(), policy.RulebookCodes(), policy.SystemCodes(), policy.ControlCodes()) {
 		if seen[row.Code] {
 			t.Errorf("%s is there twice", row.Code)
 		}

@@ -3,7 +3,11 @@
 // what cannot be proved compliant is denied.
 package policy
 
-import "sallyport/trade"
+import (
+	"time"
+
+	"sallyport/trade"
+)
 
 // Effect is what a verdict comes to. The zero Effect is Deny.
 type Effect uint8
@@ -35,6 +39,10 @@ type Reason struct {
 	Limit    string // the bound in force, if the rule has one
 	Observed string // what the order or the state had
 	Message  string // a sentence that lets the caller repair it
+
+	// Of a policy of version 2, where Field is the name of the limit.
+	Rule string // the id of the rule; empty if no rule of the file says it
+	Hold bool   // a person's approval lifts this reason; false is a denial
 }
 
 // Verdict is the outcome of an evaluation. The zero Verdict denies.
@@ -44,6 +52,18 @@ type Verdict struct {
 	// MaxQuantity is the largest whole quantity that would have passed, all else equal; nil where no quantity would, or
 	// for Allow.
 	MaxQuantity *trade.Decimal
+
+	// Of a policy of version 2.
+	Halts      []Halt    // the stops to engage, beside the denial
+	RetryAfter time.Time // when time alone will have cured every denial; zero if it will not, or there is none
+}
+
+// Halt is a stop that a limit asks for.
+type Halt struct {
+	Scope Per    // the account, the agent or the symbol of the order
+	Name  string // of that account, agent or symbol
+	Rule  string // the id of the rule
+	Limit string // the name of the limit
 }
 
 // Facts is what an evaluation may know beside the order. It is taken from the ledger's state by the gate.

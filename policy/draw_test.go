@@ -1,0 +1,214 @@
+package policy_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// The limits, and bounds among which random situations fall on both sides.
+var drawnBounds = map[string][]string{
+	"order_quantity": {"0", "5", "10", "20"}, "order_notional": {"0", "500", "1000.00", "1010.5", "2000"},
+	"price_collar_bps": {"0", "50", "100", "300", "333.333333333"}, "orders_per_minute": {"0", "1", "2", "3"},
+	"orders_per_day": {"1", "3", "4", "5"}, "notional_per_day": {"0", "1200", "2000.01", "3000"}, "similar_orders": {"0", "1", "2"},
+	"position_quantity": {"10", "20", "30"}, "position_notional": {"1000", "2000", "3000.01"},
+	"position_equity_percent": {"1", "2.000000001", "20"}, "gross_exposure": {"2000", "3000"}, "net_exposure": {"1000", "3000"},
+	"leverage": {"0.01", "0.02", "1.5"}, "open_orders": {"1", "2", "10"}, "risk_per_order": {"0", "1"},
+	"stop_distance_bps": {"0", "1"}, "daily_loss": {"0", "100", "100.01"}, "drawdown_percent": {"0", "1", "5"},
+	"consecutive_losses": {"1", "3", "5"}, "broker_rejections": {"0", "1", "2"}, "denials_per_minute": {"0", "1", "2"},
+}
+
+func drawPolicy(t *rapid.T) naivePolicy {
+	p := naivePolicy{maxAge: 30 * time.Second, maxSpread: rapid.SampledFrom([]string{"200", "100.5", "500"}).Draw(t, "spread")}
+	for i := range rapid.IntRange(1, 3).Draw(t, "rules") {
+		p.rules = append(p.rules, drawRule(t, fmt.Sprint("r", i)))
+	}
+	return p
+}
+
+func drawRule(t *rapid.T, id string) naiveRule {
+	subset := func(of []string, what string) []string {
+		keep := rapid.IntRange(1, 1<<len(of)-1).Draw(t, what)
+		var out []string
+		for i, s := range of {
+			if keep>>i&1 == 1 {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	r := naiveRule{id: id, symbols: subset([]string{"AAPL", "MSFT"}, "symbols"), sides: subset([]string{"buy", "sell"}, "sides")}
+	if rapid.IntRange(0, 3).Draw(t, "some agents") == 0 {
+		r.agents = subset([]string{"bot", "other"}, "agents")
+	}
+	if r.deny = rapid.IntRange(0, 7).Draw(t, "deny") == 0; r.deny {
+		return r
+	}
+	r.session = rapid.SampledFrom([]string{"", "", "", "regular", "extended"}).Draw(t, "session")
+	names := slices.Sorted(maps.Keys(drawnBounds))
+	for range rapid.IntRange(1, 4).Draw(t, "limits") {
+		name := rapid.SampledFrom(names).Draw(t, "limit")
+		if !slices.ContainsFunc(r.limits, func(l naiveLimit) bool { return l.name == name }) {
+			r.limits = append(r.limits, drawLimit(t, name))
+		}
+	}
+	return r
+}
+
+func drawLimit(t *rapid.T, name string) naiveLimit {
+	l := naiveLimit{name: name, bounds: map[string]string{}}
+	switch name {
+	case "similar_orders", "broker_rejections":
+		l.window = time.Duration(rapid.IntRange(1, 300).Draw(t, "window")) * time.Second
+	}
+	switch name {
+	case "orders_per_minute", "orders_per_day", "notional_per_day":
+		l.per = rapid.SampledFrom([]string{"", "account", "agent", "symbol", "rule"}).Draw(t, "per")
+	case "broker_rejections", "denials_per_minute":
+		l.per = rapid.SampledFrom([]string{"", "account", "agent", "symbol"}).Draw(t, "per")
+	}
+	bounds := drawnBounds[name]
+	first := rapid.IntRange(0, len(bounds)-1).Draw(t, "bound")
+	words := rapid.SampledFrom([][]string{{"hold"}, {"deny"}, {"halt"}, {"hold", "deny"}, {"deny", "halt"}, {"hold", "halt"}}).Draw(t, "words")
+	for i, w := range words {
+		if first+i < len(bounds) {
+			l.bounds[w] = bounds[first+i]
+		}
+	}
+	return l
+}
+
+func drawKnown(t *rapid.T, name string, values ...string) policy.Known {
+	if rapid.IntRange(0, 19).Draw(t, name+" is not known") == 0 {
+		return policy.Known{}
+	}
+	return known(rapid.SampledFrom(values).Draw(t, name))
+}
+
+func drawCount(t *rapid.T, name string) policy.Count {
+	if rapid.IntRange(0, 19).Draw(t, name+" is not known") == 0 {
+		return policy.Count{}
+	}
+	return count(rapid.IntRange(0, 6).Draw(t, name))
+}
+
+func drawCase(t *rapid.T) (trade.Order, policy.Facts, policy.Situation) {
+	pick := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(t, name) }
+	side := pick("side", "buy", "buy", "buy", "sell")
+	symbol := pick("symbol", "AAPL", "AAPL", "MSFT")
+	o, _, faults := trade.Parse(trade.Draft{
+		Account: "paper", Symbol: text(symbol), Side: text(side), Type: text("limit"), TimeInForce: text("day"),
+		Quantity:   text(strconv.Itoa(rapid.IntRange(1, 22).Draw(t, "quantity"))),
+		LimitPrice: text(pick("price", "99", "100", "100.00", "100.5", "101", "103", "103.000000001", "97", "3.333333333")),
+	})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	f := policy.Facts{
+		PositionKnown: rapid.IntRange(0, 9).Draw(t, "position is known") > 0,
+		Position:      dec(pick("position", "0", "5", "10", "20")), PendingSells: dec(pick("pending sells", "0", "0", "5")),
+		PendingBuys: dec(pick("pending buys", "0", "0", "9")),
+	}
+	s := policy.Situation{
+		At: noon, Day: policy.Day{Start: noon.Add(-time.Hour), End: noon.Add(time.Hour)}, Agent: trade.Agent(pick("agent", "bot", "other")),
+		Quote:  policy.QuoteFact{Bid: dec(pick("bid", "99.99", "98", "100")), Ask: dec(pick("ask", "100", "100.01", "101")), Age: time.Second},
+		Equity: drawKnown(t, "equity", "100000", "95000", "98765.43", "0", "-3"), Peak: drawKnown(t, "peak", "100000", "99999.99", "0"),
+		DayLoss: drawKnown(t, "loss", "0", "-50", "100", "100.01", "500"), SymbolLong: drawKnown(t, "symbol long", "0", "990", "1000", "2000.01", "-1"),
+		Gross: drawKnown(t, "gross", "0", "1000", "2000"), NetLong: drawKnown(t, "net long", "0", "990", "2000"),
+		NetShort: drawKnown(t, "net short", "0", "-2000", "1000.01"), OpenOrders: drawCount(t, "open orders"),
+		ConsecutiveLosses: drawCount(t, "losses"), Reduces: rapid.IntRange(0, 3).Draw(t, "reduces") > 0,
+		Session: policy.SessionFact{Regular: rapid.Bool().Draw(t, "regular"), Extended: rapid.Bool().Draw(t, "extended")},
+	}
+	switch pick("spoilt", "", "", "", "", "", "quote", "age", "calendar", "day", "history") {
+	case "quote":
+		s.Quote.Code = policy.QuotesDisagree
+	case "age":
+		s.Quote.Age = rapid.SampledFrom([]time.Duration{-1, 0, 30 * time.Second, 30*time.Second + 1}).Draw(t, "age")
+	case "calendar":
+		s.Session.Code = policy.CalendarUnavailable
+	case "day":
+		s.Day.End = s.At
+	case "history":
+		return o, f, s
+	}
+	s.History = drawPast(t, s.Agent, symbol)
+	return o, f, s
+}
+
+func drawPast(t *rapid.T, agent trade.Agent, symbol string) *past {
+	h := &past{agent: agent, symbol: symbol}
+	for range rapid.IntRange(0, 6).Draw(t, "events") {
+		h.events = append(h.events, happened{
+			what:  rapid.SampledFrom([]string{"sent", "sent", "similar", "rejected", "denied"}).Draw(t, "what"),
+			at:    noon.Add(-time.Duration(rapid.SampledFrom([]int{0, 1, 59, 60, 61, 299, 300, 3600, 3601}).Draw(t, "age")) * time.Second),
+			agent: rapid.SampledFrom([]trade.Agent{"bot", "other"}).Draw(t, "whose"), symbol: rapid.SampledFrom([]string{"AAPL", "MSFT"}).Draw(t, "of"),
+			rule: rapid.SampledFrom([]string{"r0", "r1"}).Draw(t, "rule"), notional: dec(rapid.SampledFrom([]string{"0.01", "100", "999.99"}).Draw(t, "notional")),
+		})
+	}
+	return h
+}
+
+// TestStricterPoliciesNeverLoosen lowers a bound, adds a bound and adds a rule beside one that matches already.
+func TestStricterPoliciesNeverLoosen(t *testing.T) {
+	compared := 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPolicy(t)
+		before, err := policy.ParseV2([]byte(p.file()), policy.World{})
+		if err != nil {
+			t.Skip(err)
+		}
+		stricter := p
+		stricter.rules = slices.Clone(p.rules)
+		i := rapid.IntRange(0, len(p.rules)-1).Draw(t, "which rule")
+		added := rapid.Bool().Draw(t, "a rule is added")
+		if added {
+			stricter.rules = append(stricter.rules, drawRule(t, "added"))
+		} else if !lowerBound(t, &stricter.rules[i]) {
+			t.Skip("nothing to lower")
+		}
+		after, err := policy.ParseV2([]byte(stricter.file()), policy.World{})
+		if err != nil {
+			t.Skip(err)
+		}
+		for range 8 {
+			o, f, s := drawCase(t)
+			if added && len(before.AppendMatching(nil, o, s.Agent)) == 0 {
+				continue
+			}
+			was, is := verdictWord(before.Evaluate(o, f, s)), verdictWord(after.Evaluate(o, f, s))
+			if slices.Index(naiveWords, is) < slices.Index(naiveWords, was) {
+				t.Fatalf("%s\nsays %s, and the stricter\n%s\nsays %s to %s of %s %s at %s", p.file(), was, stricter.file(), is,
+					o.Side(), o.Quantity(), o.Symbol(), o.LimitPrice())
+			}
+			compared++
+		}
+	})
+	if compared < 100 {
+		t.Errorf("only %d cases were compared", compared)
+	}
+}
+
+// lowerBound lowers one bound of a rule, if there is one to lower.
+func lowerBound(t *rapid.T, r *naiveRule) bool {
+	if len(r.limits) == 0 {
+		return false
+	}
+	r.limits = slices.Clone(r.limits)
+	l := &r.limits[rapid.IntRange(0, len(r.limits)-1).Draw(t, "which limit")]
+	l.bounds = maps.Clone(l.bounds)
+	for _, w := range []string{"hold", "deny", "halt"} {
+		if at := slices.Index(drawnBounds[l.name], l.bounds[w]); at > 0 {
+			l.bounds[w] = drawnBounds[l.name][at-1]
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,333 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sallyport/trade"
+)
+
+// Evaluate judges one order by a policy of version 2. Every rule that is about the order applies, and the strictest
+// effect wins. It never panics and depends on nothing but its arguments. On Allow it allocates nothing.
+//
+// A verified reduction is exempt from what is meant for entries (R12); that it is one is believed only if the facts show
+// it too.
+func (b *Rulebook) Evaluate(o trade.Order, f Facts, s Situation) Verdict {
+	if !b.IsValid() {
+		return Verdict{Reasons: []Reason{{Code: PolicyInvalid, Message: "no valid policy is in force, so nothing is allowed"}}}
+	}
+	j := judge{book: b, o: o, f: f, s: s}
+	if j.lets(nil) {
+		return Verdict{Effect: Allow}
+	}
+	return j.verdict()
+}
+
+// lets reports whether the order passes everything, or would with another quantity. Whatever does not come to its end
+// says no.
+func (j *judge) lets(quantity *trade.Decimal) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	j.begin()
+	if quantity != nil {
+		j.resize(*quantity)
+	}
+	if j.shorts() {
+		return false
+	}
+	var v reading
+	matched := j.reduces
+	for i := range j.book.rules {
+		r := &j.book.rules[i]
+		if !r.match.takes(j.o, j.s.Agent) {
+			continue
+		}
+		matched = true
+		if r.deny && !j.reduces || j.session(r) != "" {
+			return false
+		}
+		for k := range r.limits {
+			if j.step(r, &r.limits[k], &v) != passes {
+				return false
+			}
+		}
+	}
+	return matched
+}
+
+// shorts reports whether the order may sell more than is held.
+func (j *judge) shorts() bool {
+	return j.o.Side() != trade.Buy && (!j.f.PositionKnown || j.quantity.Cmp(available(j.f)) > 0)
+}
+
+// step says what one limit of one rule comes to, and leaves in v by which value.
+func (j *judge) step(r *bookRule, l *limit, v *reading) step {
+	*v = reading{}
+	if v.off = j.reduces && traits[l.kind].exempts; v.off {
+		return passes
+	}
+	j.read(r, l, v)
+	switch {
+	case v.off:
+		return passes
+	case v.missing != "":
+		return denies
+	case !v.exceeds(l, l.first):
+		return passes
+	}
+	s := halts
+	for s > l.first && !(l.has[s] && v.exceeds(l, s)) {
+		s--
+	}
+	return s
+}
+
+// session says why the rule's trading session does not let the order pass.
+//
+//limit:policy-session An order outside the trading session that its rule requires is denied: SESSION_NOT_ALLOWED.
+func (j *judge) session(r *bookRule) trade.Code {
+	s := &j.s.Session
+	switch {
+	case r.session == anySession:
+		return ""
+	case s.Code != "":
+		return s.Code
+	case s.Regular || r.session == extendedSession && s.Extended:
+		return ""
+	}
+	return SessionNotAllowed
+}
+
+// sentence collects the reasons of a verdict that is not Allow.
+type sentence struct {
+	v       Verdict
+	denied  bool
+	cures   bool      // every denial so far is cured by time
+	retryAt time.Time // when
+}
+
+// deny adds a reason that time cures at cure, or never if that is zero.
+func (c *sentence) deny(r Reason, cure time.Time) {
+	if cure.IsZero() {
+		c.cures = false
+	} else if cure.After(c.retryAt) {
+		c.retryAt = cure
+	}
+	c.denied = true
+	c.v.Reasons = append(c.v.Reasons, r)
+}
+
+// verdict collects every reason: that of the position, that no rule matches, then by rule in the order of the file its
+// effect, its session and its limits in the order in which they are published.
+func (j *judge) verdict() Verdict {
+	c := sentence{cures: true}
+	j.protect(&c, "", "no_short", j.positionReason)
+	matched := false
+	for i := range j.book.rules {
+		r := &j.book.rules[i]
+		matched = matched || r.match.takes(j.o, j.s.Agent)
+	}
+	if !matched && !j.reduces {
+		c.deny(Reason{
+			Code: NoRuleMatches, Field: "rules", Observed: j.o.Symbol().String(),
+			Message: "no rule of the policy is about " + j.words() + ", so it is not allowed",
+		}, time.Time{})
+	}
+	for i := range j.book.rules {
+		if r := &j.book.rules[i]; r.match.takes(j.o, j.s.Agent) {
+			j.ruleReasons(&c, r)
+		}
+	}
+	return j.finish(&c)
+}
+
+func (j *judge) finish(c *sentence) Verdict {
+	if len(c.v.Reasons) == 0 { // what said no the first time and not the second is a defect
+		c.deny(defect("the evaluation did not come to its end"), time.Time{})
+	}
+	if !c.denied {
+		c.v.Effect = Hold
+		return c.v
+	}
+	if len(c.v.Halts) > 0 {
+		return c.v
+	}
+	if c.cures {
+		c.v.RetryAfter = c.retryAt
+	}
+	if most, ok := j.largest(wholeOf(j.o.Quantity())); ok {
+		c.v.MaxQuantity = &most
+	}
+	return c.v
+}
+
+// protect runs one part of a verdict; a panic in it is a denial.
+func (j *judge) protect(c *sentence, rule, what string, part func(*sentence)) {
+	before := len(c.v.Reasons)
+	defer func() {
+		if recover() != nil {
+			c.v.Reasons = c.v.Reasons[:before]
+			d := defect(what + " could not be evaluated")
+			d.Rule, d.Field = rule, what
+			c.deny(d, time.Time{})
+		}
+	}()
+	part(c)
+}
+
+func (j *judge) words() string {
+	return fmt.Sprintf("a %s of %s by %s", j.o.Side(), j.o.Symbol(), trade.Printable(string(j.s.Agent), 64))
+}
+
+// positionReason says why a sell is no reduction of what is held.
+//
+//limit:policy-flip A sell of more shares than are held and free, by a policy of version 2, is denied: POSITION_FLIP_NOT_ALLOWED, SHORT_SALE_NOT_ALLOWED, POSITION_UNAVAILABLE.
+func (j *judge) positionReason(c *sentence) {
+	j.begin()
+	if !j.shorts() {
+		return
+	}
+	r := shortReason(nil, j.o, j.f)
+	r.Code, r.Field = ShortSaleNotAllowed, "no_short"
+	switch free := available(j.f); {
+	case !j.f.PositionKnown:
+		r.Code = PositionUnavailable
+	case free.Sign() > 0:
+		r.Code = PositionFlip
+		r.Message = fmt.Sprintf("a sell of %s would close the %s that are held and free and open a short of %s; say it as two orders: sell %s, and sell short %s, which is not allowed",
+			j.quantity, free, j.quantity.Sub(free), free, j.quantity.Sub(free))
+	}
+	c.deny(r, time.Time{})
+}
+
+func (j *judge) ruleReasons(c *sentence, r *bookRule) {
+	if r.deny {
+		if !j.reduces {
+			c.deny(Reason{
+				Code: DeniedByRule, Field: "effect", Limit: "deny", Observed: j.o.Symbol().String(), Rule: r.id,
+				Message: fmt.Sprintf("the rule %s denies %s", r.id, j.words()),
+			}, time.Time{})
+		}
+		return
+	}
+	j.protect(c, r.id, "session", func(c *sentence) { j.sessionReason(c, r) })
+	for k := range r.limits {
+		l := &r.limits[k]
+		j.protect(c, r.id, l.kind.String(), func(c *sentence) { j.limitReason(c, r, l) })
+	}
+}
+
+func (j *judge) sessionReason(c *sentence, r *bookRule) {
+	code := j.session(r)
+	if code == "" {
+		return
+	}
+	reason := Reason{
+		Code: code, Field: "session", Limit: sessionWords[r.session], Observed: "closed", Rule: r.id,
+		Message: fmt.Sprintf("the rule %s requires the %s session, and the market is not in it", r.id, sessionWords[r.session]),
+	}
+	opens := j.s.Session.RegularOpens
+	switch {
+	case code != SessionNotAllowed:
+		reason.Observed, opens = "unknown", time.Time{}
+		reason.Message = fmt.Sprintf("the rule %s requires the %s session, and the calendar cannot say which it is", r.id, sessionWords[r.session])
+	case r.session == extendedSession:
+		opens = j.s.Session.ExtendedOpens
+	case j.s.Session.Extended:
+		reason.Observed = "extended"
+	}
+	if !opens.After(j.s.At) {
+		opens = time.Time{}
+	}
+	c.deny(reason, opens)
+}
+
+func (j *judge) limitReason(c *sentence, r *bookRule, l *limit) {
+	var v reading
+	at := j.step(r, l, &v)
+	if at == passes {
+		return
+	}
+	u := traits[l.kind].unit
+	reason := Reason{Code: traits[l.kind].code, Field: l.kind.String(), Rule: r.id, Hold: at == holds}
+	if v.missing != "" {
+		reason.Code, reason.Limit, reason.Observed = v.missing, u.show(l.hardest()), "unknown"
+		reason.Message = fmt.Sprintf("%s cannot be judged: %s", l.kind, j.missing(v.missing))
+		c.deny(reason, time.Time{})
+		return
+	}
+	reason.Limit, reason.Observed = u.show(l.bounds[at]), v.show(u)
+	reason.Message = l.sentence(r, at, reason.Observed, reason.Limit)
+	switch at {
+	case holds:
+		c.v.Reasons = append(c.v.Reasons, reason)
+	case halts:
+		c.v.Halts = append(c.v.Halts, j.halt(r, l))
+		c.deny(reason, time.Time{})
+	default:
+		c.deny(reason, j.cure(r, l, at))
+	}
+}
+
+// sentence says what passed which bound.
+func (l *limit) sentence(r *bookRule, at step, observed, bound string) string {
+	var b strings.Builder
+	b.WriteString(l.kind.String())
+	if traits[l.kind].per != perNothing {
+		b.WriteString(" per " + l.per.String())
+	}
+	if traits[l.kind].window {
+		b.WriteString(" in " + strconv.Itoa(int(l.window/time.Second)) + " s")
+	}
+	fmt.Fprintf(&b, " is %s, above %s", observed, bound)
+	b.WriteString(map[step]string{
+		holds: ", so a person must decide", denies: "", halts: ", which engages the kill switch",
+	}[at])
+	return b.String() + " (rule " + r.id + ")"
+}
+
+// halt is the stop that a limit asks for: of what it counts per. A rule is no scope of a stop, so there it is the
+// account.
+func (j *judge) halt(r *bookRule, l *limit) Halt {
+	h := Halt{Scope: PerAccount, Name: string(j.o.Account()), Rule: r.id, Limit: l.kind.String()}
+	switch l.per {
+	case PerAgent:
+		h.Scope, h.Name = PerAgent, string(j.s.Agent)
+	case PerSymbol:
+		h.Scope, h.Name = PerSymbol, j.o.Symbol().String()
+	}
+	return h
+}
+
+// missing says in words which fact is not there.
+func (j *judge) missing(code trade.Code) string {
+	q, by := &j.s.Quote, &j.book.quotes
+	switch code {
+	case QuoteStale:
+		return fmt.Sprintf("the quote is %s old, and at most %s is allowed", q.Age, by.MaxAge)
+	case QuoteCrossed:
+		return fmt.Sprintf("the bid %s is above the ask %s", q.Bid, q.Ask)
+	case SpreadExceedsLimit:
+		return fmt.Sprintf("the spread of %s to %s is wider than %s basis points", q.Bid, q.Ask, by.MaxSpread)
+	case QuotesDisagree:
+		return "the sources of quotes differ too much"
+	case PositionUnavailable:
+		return "the position is not known"
+	case EquityUnavailable:
+		return "the equity is not known"
+	case ExposureUnavailable:
+		return "the exposure is not known"
+	case LossUnavailable:
+		return "the loss of the day is not known"
+	case CountUnavailable:
+		return "what it counts is not known"
+	case DayUnavailable:
+		return "it is not known when the day began"
+	}
+	return "there is no quote that can be used"
+}
