@@ -129,11 +129,11 @@ func (b *Bot) act(ctx context.Context, person gate.Person, k button) string {
 	switch k.action {
 	case approve:
 		d, err := b.cfg.Gate.Approve(ctx, press)
-		return told(d, err)
+		return told(d, err, clock(b.cfg.Now()))
 	case reject:
 		press.Reason = "rejected with the button"
 		d, err := b.cfg.Gate.Decline(ctx, press)
-		return told(d, err)
+		return told(d, err, clock(b.cfg.Now()))
 	case haltAgent:
 		scope := ledger.Scope{Kind: ledger.OneAgent, Name: string(k.agent)}
 		return b.stop(ctx, person, scope, "halted with the button of proposal "+string(k.proposal))
@@ -142,7 +142,7 @@ func (b *Bot) act(ctx context.Context, person gate.Person, k button) string {
 }
 
 // told is the answer to a press that reached the gate.
-func told(d ledger.Decision, err error) string {
+func told(d ledger.Decision, err error, at string) string {
 	var refused *gate.Refusal
 	switch {
 	case errors.As(err, &refused):
@@ -150,7 +150,7 @@ func told(d ledger.Decision, err error) string {
 	case err != nil:
 		return "Not done: " + trade.Printable(err.Error(), 150)
 	}
-	text, _ := fate(d, len(d.ApprovedBy) > 0, "", "")
+	text, _ := fate(d, len(d.ApprovedBy) > 0, "", at)
 	if text == "" {
 		return "Counted."
 	}

@@ -34,8 +34,6 @@ const everyMethod = "getMe getUpdates sendMessage editMessageText answerCallback
 //attack:telegram-token-hidden
 //attack:telegram-wait
 //attack:telegram-poll
-//attack:telegram-answer
-//attack:telegram-redirects
 func TestProposalIsDeliveredOnceTelegramIsBack(t *testing.T) {
 	long := strings.Repeat(`{"ok":true,"result":[`, 1+maxAnswer/20)
 	for name, x := range map[string]trouble{
@@ -256,6 +254,36 @@ func TestUpdateThatCannotBeReadIsLeftBehind(t *testing.T) {
 	w.see("the stop", func(m shown) bool { return strings.Contains(m.text, "STOPPED: everything") })
 	for _, body := range []string{"", "[]", `{"ok":true}`, `{"ok":true,"result":[null]}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":[{"message":3}]}`} {
 		readable([]byte(body)) // does not panic
+	}
+}
+
+//attack:telegram-answer
+//attack:telegram-redirects
+func TestAnswerWithoutEndIsCutAndNoRedirectionIsFollowed(t *testing.T) {
+	followed := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/bot" + testToken + "/getMe":
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		case "/elsewhere":
+			followed++
+			fmt.Fprint(w, `{"ok":true,"result":{}}`)
+		default:
+			for line := []byte(strings.Repeat("x", 1<<16)); ; {
+				if _, err := w.Write(line); err != nil {
+					return
+				}
+			}
+		}
+	}))
+	defer srv.Close()
+	w := newWorld(t, setting{idle: true, bot: func(c *Config) { c.BaseURL = srv.URL }})
+	defer w.bot.client.close()
+	if _, err := w.bot.api.GetMe(context.Background()); err == nil || followed > 0 {
+		t.Errorf("redirected: %v, followed %d times", err, followed)
+	}
+	if _, f := w.bot.send(context.Background(), group, "x", nil); f == nil || !strings.Contains(f.text, errAnswerTooLong.Error()) {
+		t.Errorf("an answer without end: %v", f)
 	}
 }
 

@@ -282,3 +282,10 @@ func (w *world) clean() {
 func rests(ctx context.Context, b *gatetest.Broker, c gate.Cleared) (gate.Receipt, error) {
 	return gatetest.Rest(ctx, b, c)
 }
+
+// gone reports whether a button is stale by now.
+func (w *world) gone(name string) bool {
+	w.bot.mu.Lock()
+	defer w.bot.mu.Unlock()
+	return w.bot.buttons[name] == nil
+}
