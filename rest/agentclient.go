@@ -70,7 +70,7 @@ func (c *Client) decide(ctx context.Context, path string, k gate.Call, mayAct bo
 		err = errors.Join(ErrUnreachable, readErr)
 	}
 	if err == nil {
-		err, _ = rep.refusal()
+		_, err = rep.refusal()
 	}
 	var told *gate.Refusal
 	if errors.As(err, &told) && (told.Code != policy.InternalError || !mayAct) {

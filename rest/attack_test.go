@@ -21,9 +21,7 @@ import (
 	"sallyport/trade"
 )
 
-const goodOrder = `{"tool":"paper_place_order_a","arguments":{"symbol":"AAPL","side":"buy","quantity":"10","order_type":"limit","limit_price":"150.00"}}`
-
-// goodBody is goodOrder in the words of the dialect, whatever they are.
+// goodBody is the envelope of a good order, in the words of its dialect.
 func goodBody(t testing.TB, more string) string {
 	k := order(t, "buy", "AAPL", "10", "150")
 	return `{"tool":"` + k.Dialect + `","arguments":` + string(k.Raw) + more + `}`

@@ -156,16 +156,16 @@ func (c *connection) call(ctx context.Context, method, path string, body []byte,
 		}
 		return read(rep.body), ledger.Decision{}, nil
 	}
-	told, d := rep.refusal()
-	return nil, d, told
+	d, err := rep.refusal()
+	return nil, d, err
 }
 
 // refusal reads a problem. What is none is an answer that nothing can be concluded from.
-func (rep reply) refusal() (error, ledger.Decision) {
+func (rep reply) refusal() (ledger.Decision, error) {
 	r := read(rep.body)
 	told := &gate.Refusal{Code: trade.Code(r.text("code")), Message: r.text("detail")}
 	if r.err != nil || rep.kind != "application/problem+json" || !isCode(string(told.Code)) {
-		return fmt.Errorf("%w in words that are known: status %d", ErrUnreachable, rep.status), ledger.Decision{}
+		return ledger.Decision{}, fmt.Errorf("%w in words that are known: status %d", ErrUnreachable, rep.status)
 	}
 	if _, n := r.v.Member("required_tier"); n > 0 {
 		told.Tier = &ledger.TierGap{Required: r.tier("required_tier"), Current: r.tier("current_tier")}
@@ -174,5 +174,5 @@ func (rep reply) refusal() (error, ledger.Decision) {
 	if v, n := r.v.Member("decision"); n > 0 {
 		d = r.decisionOf(v)
 	}
-	return told, d
+	return d, told
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -22,6 +23,7 @@ type Metrics struct {
 	requests    *prometheus.CounterVec
 	durations   *prometheus.HistogramVec
 	differences prometheus.Counter
+	gathering   sync.Mutex
 }
 
 // NewMetrics makes the counters.
@@ -80,7 +82,11 @@ func (m *Metrics) Reconciled(r gate.Reconciliation) {
 }
 
 // expose answers with the counters, and with what is true at the moment.
+//
+//limit:rest-metrics-one The counters are gathered by one call at a time, since that reads the journal and anybody may ask.
 func (m *Metrics) expose(ctx context.Context, g *gate.Gate) answer {
+	m.gathering.Lock()
+	defer m.gathering.Unlock()
 	now := prometheus.NewPedanticRegistry()
 	if open, err := g.Proposals(ctx); err == nil {
 		now.MustRegister(gauge("proposals_open", "Proposals that wait.", len(open)))

@@ -470,3 +470,25 @@ func TestDetachedCallsEndAfterTwoMinutesAndNotBefore(t *testing.T) {
 		t.Error("a call that only reads goes on when its caller has gone")
 	}
 }
+
+//attack:rest-metrics-one
+func TestCountersAreGatheredByOneCallAtATime(t *testing.T) {
+	s := newSite(t)
+	m := NewMetrics()
+	m.gathering.Lock()
+	done := make(chan answer, 3)
+	for range 3 {
+		go func() { done <- m.expose(context.Background(), s.gate) }()
+	}
+	select {
+	case <-done:
+		t.Error("the counters are gathered twice at a time")
+	case <-time.After(20 * time.Millisecond):
+	}
+	m.gathering.Unlock()
+	for range 3 {
+		if ans := <-done; ans.status != http.StatusOK || !strings.Contains(string(ans.body), "sallyport_stops_engaged 0") {
+			t.Errorf("the counters are answered %d %s", ans.status, ans.body)
+		}
+	}
+}
