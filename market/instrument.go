@@ -1,0 +1,234 @@
+package market
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// Instrument is what an order in a symbol must fit. Nothing is ever rounded to fit: an order that does not is refused,
+// with the nearest values that would.
+type Instrument struct {
+	Symbol     trade.Symbol
+	AssetClass string        // us_equity and the like
+	Currency   string        // three capital letters
+	Tick       Unit          // the smallest step of a price
+	TickUnder1 Unit          // the same of prices under 1; equal to Tick where that makes no difference
+	Lot        Unit          // the smallest step of a quantity
+	Minimum    trade.Decimal // the smallest quantity
+	Multiplier trade.Decimal // of the price of one, for its value
+}
+
+// USEquity is what an instrument is if no file says otherwise: a share in dollars, with the smallest steps of SEC Rule 612
+// of Regulation NMS, 0.01 from a dollar on and 0.0001 under it.
+func USEquity(s trade.Symbol) Instrument {
+	parse := func(text string) trade.Decimal {
+		d, _ := trade.ParseDecimal(text)
+		return d
+	}
+	one := trade.Whole(1)
+	return Instrument{
+		Symbol: s, AssetClass: "us_equity", Currency: "USD", Tick: NewUnit(parse("0.01")), TickUnder1: NewUnit(parse("0.0001")),
+		Lot: NewUnit(one), Minimum: one, Multiplier: one,
+	}
+}
+
+// Unit is a smallest step. The zero Unit fits nothing.
+type Unit struct {
+	size trade.Decimal
+	per1 trade.Decimal // how many make exactly 1; zero if no whole number of them does
+}
+
+// NewUnit returns the unit of a size above zero.
+func NewUnit(size trade.Decimal) Unit {
+	one := trade.Whole(1)
+	u := Unit{size: size, per1: one.QuoWhole(size)}
+	if u.per1.Mul(size).Cmp(one) != 0 {
+		u.per1 = trade.Decimal{}
+	}
+	return u
+}
+
+// Size returns the size of the step.
+func (u Unit) Size() trade.Decimal { return u.size }
+
+// Step says whether a value is one that an instrument has, and which it has beside it.
+type Step struct {
+	Fits         bool
+	Below, Above trade.Decimal // the neighbours of a value that does not fit; a Below of zero is none
+}
+
+// Price says whether a price is on its tick.
+func (i Instrument) Price(price trade.Decimal) Step {
+	if price.Cmp(trade.Whole(1)) < 0 {
+		return i.TickUnder1.step(price)
+	}
+	return i.Tick.step(price)
+}
+
+// Quantity says whether a quantity is a whole number of lots and at least the minimum. The neighbours of one under the
+// minimum are none, and the minimum.
+func (i Instrument) Quantity(quantity trade.Decimal) Step {
+	if quantity.Cmp(i.Minimum) < 0 {
+		return Step{Above: i.Minimum}
+	}
+	s := i.Lot.step(quantity)
+	if s.Below.Cmp(i.Minimum) < 0 {
+		s.Below = trade.Decimal{}
+	}
+	return s
+}
+
+func (u Unit) step(value trade.Decimal) Step {
+	if value.Sign() <= 0 || u.size.Sign() <= 0 {
+		return Step{}
+	}
+	if u.per1.Sign() > 0 && value.Mul(u.per1).IsWhole() { // the quick way, for what nearly every unit is
+		return Step{Fits: true}
+	}
+	below := value.QuoWhole(u.size).Mul(u.size)
+	if below.Cmp(value) == 0 {
+		return Step{Fits: true}
+	}
+	return Step{Below: below, Above: below.Add(u.size)}
+}
+
+// Instruments are the instruments of a venue. They do not change once they are made. The nil *Instruments have every
+// symbol as a US equity.
+type Instruments struct{ listed map[trade.Symbol]Instrument }
+
+// Of returns an instrument; ok is false if there is a list and the symbol is not on it.
+//
+//limit:market-instruments Where instruments are listed, a symbol that is not on the list is none.
+func (l *Instruments) Of(s trade.Symbol) (i Instrument, ok bool) {
+	if l == nil {
+		return USEquity(s), s != trade.Symbol{}
+	}
+	i, ok = l.listed[s]
+	return i, ok
+}
+
+// Len returns how many instruments are listed.
+func (l *Instruments) Len() int {
+	if l == nil {
+		return 0
+	}
+	return len(l.listed)
+}
+
+// InstrumentsInvalid is the code of an instruments file that is not one.
+const InstrumentsInvalid trade.Code = "INSTRUMENTS_INVALID"
+
+// ReadInstruments reads JSON Lines of exactly
+// {"symbol","asset_class","currency","tick","lot","minimum","multiplier"} and, where the tick is another under a price of
+// 1, "tick_under_1". Every line must be an instrument, each symbol once; an empty file is an error, since it would list
+// nothing. The error is an *Error, or what r returned.
+func ReadInstruments(r io.Reader) (*Instruments, error) {
+	l := &Instruments{listed: map[trade.Symbol]Instrument{}}
+	in := bufio.NewScanner(io.LimitReader(r, MaxFile+1))
+	in.Buffer(nil, MaxLine+1)
+	total, line := 0, 0
+	for in.Scan() {
+		line++
+		if total += len(in.Bytes()) + 1; total > MaxFile {
+			break
+		}
+		i, err := parseInstrument(in.Bytes())
+		if _, twice := l.listed[i.Symbol]; err == nil && twice {
+			err = fmt.Errorf("%s is listed already", i.Symbol)
+		}
+		if err != nil {
+			return nil, &Error{Code: InstrumentsInvalid, Line: line, Reason: err.Error()}
+		}
+		l.listed[i.Symbol] = i
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, &Error{Code: InstrumentsInvalid, Line: line + 1, Reason: fmt.Sprintf("over %d bytes", MaxLine)}
+	case err != nil:
+		return nil, err
+	case total > MaxFile:
+		return nil, &Error{Code: InstrumentsInvalid, Reason: fmt.Sprintf("over %d bytes", MaxFile)}
+	case len(l.listed) == 0:
+		return nil, &Error{Code: InstrumentsInvalid, Reason: "no instrument is listed"}
+	}
+	return l, nil
+}
+
+func parseInstrument(line []byte) (i Instrument, err error) {
+	v, err := wire.Read(line, wire.Limits{Bytes: MaxLine, Depth: 1})
+	if err != nil {
+		return i, reason(err)
+	}
+	if v.Kind != wire.Object {
+		return i, fmt.Errorf("%s, where an object is asked", v.Kind)
+	}
+	if name, twice := v.Duplicate(); twice {
+		return i, fmt.Errorf("%q is given more than once", trade.Printable(name, 64))
+	}
+	for _, m := range v.Members {
+		if err := i.field(m); err != nil {
+			return i, err
+		}
+	}
+	for _, name := range [...]string{"symbol", "asset_class", "currency", "tick", "lot", "minimum", "multiplier"} {
+		if _, n := v.Member(name); n == 0 {
+			return i, fmt.Errorf("%s is missing", name)
+		}
+	}
+	one := trade.Whole(1)
+	switch {
+	case !i.Lot.step(i.Minimum).Fits:
+		return i, errors.New("minimum is not a whole number of lots")
+	case i.TickUnder1 == Unit{}:
+		i.TickUnder1 = i.Tick
+	case !i.TickUnder1.step(one).Fits, !i.Tick.step(one).Fits: // else neighbours around 1 would fit on one side only
+		return i, errors.New("1 is not on both ticks")
+	}
+	return i, nil
+}
+
+func (i *Instrument) field(m wire.Member) (err error) {
+	text := m.Value.Kind == wire.String
+	switch m.Name {
+	case "symbol":
+		var ok bool
+		if i.Symbol, ok = trade.ParseSymbol(m.Value.Text); !ok || !text {
+			return wrong(m, "is not a symbol such as AAPL")
+		}
+	case "asset_class":
+		if i.AssetClass = m.Value.Text; !text || i.AssetClass == "" || strings.Trim(i.AssetClass, "abcdefghijklmnopqrstuvwxyz_") != "" {
+			return wrong(m, "is not a class such as us_equity")
+		}
+	case "currency":
+		if i.Currency = m.Value.Text; !text || len(i.Currency) != 3 || strings.Trim(i.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+			return wrong(m, "is not a currency such as USD")
+		}
+	case "tick":
+		i.Tick, err = unit(m)
+	case "tick_under_1":
+		i.TickUnder1, err = unit(m)
+	case "lot":
+		i.Lot, err = unit(m)
+	case "minimum":
+		i.Minimum, err = price(m)
+	case "multiplier":
+		i.Multiplier, err = price(m)
+	default:
+		return fmt.Errorf("%q is not a member of an instrument", trade.Printable(m.Name, 64))
+	}
+	return err
+}
+
+func unit(m wire.Member) (Unit, error) {
+	size, err := price(m)
+	if err != nil {
+		return Unit{}, err
+	}
+	return NewUnit(size), nil
+}
