@@ -23,6 +23,7 @@ const (
 	MaxTaken      = maxTaken
 	MaxWaiting    = maxWaiting
 	MaxWrong      = maxWrong
+	TokensFor     = tokensFor
 )
 
 // Scanning lets a query look at that many records only.

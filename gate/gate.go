@@ -99,6 +99,8 @@ type Gate struct {
 	owner   *os.File               // the daemon's lock
 	tripped atomic.Pointer[string] // why nothing can be recorded, if that was found
 	wrong   slowly                 // wrong credentials
+	tokens  atomic.Pointer[tokens]
+	changes atomic.Int64 // of who may do what, by this process
 }
 
 // Open opens the data directory. Its errors name what is wrong and how to repair it.

@@ -195,20 +195,46 @@ func (g *Gate) IdentifyTelegram(ctx context.Context, user, chat int64) (Person, 
 	return Person{name: found.Name, channel: channel, hash: found.Hash}, nil
 }
 
+// tokens are the agents' tokens as they were a moment ago, for every call that an agent makes.
+type tokens struct {
+	at     time.Time
+	byHash map[string]ledger.Grant
+}
+
+// tokensFor is how long a look at the tokens is good. What this process itself changes counts at once.
+//
+//limit:gate-token-age A token that another process has rotated or removed is refused after 50 milliseconds at the latest.
+const tokensFor = 50 * time.Millisecond
+
+// grants returns the tokens, as they were at most a moment ago.
+func (g *Gate) grants(ctx context.Context) (map[string]ledger.Grant, error) {
+	if t := g.tokens.Load(); t != nil && time.Since(t.at) < tokensFor {
+		return t.byHash, nil
+	}
+	t := &tokens{at: time.Now(), byHash: map[string]ledger.Grant{}}
+	changes := g.changes.Load()
+	err := g.journal.Read(ctx, func() error {
+		for _, x := range g.follow.state.Grants() {
+			t.byHash[x.Hash] = x
+		}
+		return nil
+	})
+	if err == nil && g.changes.Load() == changes {
+		g.tokens.Store(t)
+	}
+	return t.byHash, err
+}
+
 // Authenticate recognises an agent by its token.
 //
 //limit:gate-token Only a token that the owner has made lets an agent in, with the name and at most the tier that it carries.
 func (g *Gate) Authenticate(ctx context.Context, token, channel string) (ledger.Grant, error) {
-	var found ledger.Grant
-	ok := false
-	err := g.journal.Read(ctx, func() error {
-		found, ok = g.follow.state.GrantByHash(hashOf(token))
-		return nil
-	})
-	switch {
-	case err != nil:
+	all, err := g.grants(ctx)
+	if err != nil {
 		return ledger.Grant{}, err
-	case !ok || !strings.HasPrefix(token, agentPrefix):
+	}
+	found, ok := all[hashOf(token)]
+	if !ok || !strings.HasPrefix(token, agentPrefix) {
 		return ledger.Grant{}, g.wrongCredential(ctx, attempt{action: "authenticate", by: "unknown", channel: channel},
 			refusal(policy.TokenUnknown, "the token is no agent's"))
 	}
@@ -365,6 +391,8 @@ func (g *Gate) administer(ctx context.Context, owner Person, action, prefix stri
 		g.recordIn(tx, streamPeople, at, e)
 		return nil
 	})
+	g.changes.Add(1)
+	g.tokens.Store(nil)
 	if err == nil && refused != nil {
 		err = refused
 	}

@@ -93,6 +93,26 @@ func TestTokensAndCredentialsAreNotEachOther(t *testing.T) {
 	}
 }
 
+// TestTokenThatAnotherProcessEndsIsRefusedSoon: the daemon looks at the tokens again before a person could notice.
+//
+//attack:gate-token-age
+func TestTokenThatAnotherProcessEndsIsRefusedSoon(t *testing.T) {
+	o := newOffice(t)
+	token := must(o.AddAgent(ctx, o.olga, "bot", trade.TierPropose))(t)
+	must(o.Authenticate(ctx, token, "test"))(t)
+	cfg := o.cfg
+	cfg.Daemon, cfg.Broker = false, nil
+	other := reopen(t, cfg)
+	olga := must(other.Identify(ctx, o.creds["olga"], "test"))(t)
+	if err := other.RemoveAgent(ctx, olga, "bot"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(gate.TokensFor)
+	if grant, err := o.Authenticate(ctx, token, "test"); err == nil {
+		t.Fatalf("%+v is still let in", grant)
+	}
+}
+
 // journalText returns all records' bytes.
 func (o *office) journalText(t testing.TB) string {
 	t.Helper()

@@ -112,16 +112,6 @@ func (s *State) PersonByHash(hash string) (Person, bool) {
 	return Person{}, false
 }
 
-// GrantByHash finds which agent's token has that hash.
-func (s *State) GrantByHash(hash string) (Grant, bool) {
-	for _, g := range s.grants {
-		if g.Hash == hash {
-			return g, true
-		}
-	}
-	return Grant{}, false
-}
-
 // PersonByTelegram finds who has that user id there.
 func (s *State) PersonByTelegram(user int64) (Person, bool) {
 	for _, p := range s.people {
