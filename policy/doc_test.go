@@ -85,6 +85,11 @@ func TestThePagesNameEveryRuleAndCode(t *testing.T) {
 			}
 		}
 	}
+	for _, row := range policy.RulebookCodes() { // surfaces that read may have the same code for the same thing
+		if !strings.Contains(reasons, "\n| `"+string(row.Code)+"` | ") {
+			t.Errorf("the page of reasons lacks %s", row.Code)
+		}
+	}
 	for _, page := range []string{rules, reasons} {
 		for line := range strings.Lines(page) {
 			if strings.HasPrefix(line, "|") && strings.Count(line, "|")-strings.Count(line, `\|`) < 3 {

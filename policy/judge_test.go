@@ -109,7 +109,7 @@ func mustBook(t testing.TB, raw string) *policy.Rulebook {
 
 func example(t testing.TB) *policy.Rulebook {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/v2/example.jsonc")
+	raw, err := os.ReadFile("example.jsonc")
 	if err != nil {
 		t.Fatal(err)
 	}

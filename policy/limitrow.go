@@ -36,7 +36,10 @@ func Limits() []LimitRow {
 		t := traits[k]
 		r.Name, r.Code, r.Unit = t.name, t.code, t.unit.String()
 		r.Per = [...]string{"", "account, agent, symbol", "account, agent, symbol, rule"}[t.per]
-		r.Missing = missingWords(r.Facts)
+		r.Missing = "denied"
+		if r.Facts == "none" {
+			r.Missing = "cannot be missing"
+		}
 		r.Reduces = "judged"
 		if t.exempts {
 			r.Reduces = "exempt"
@@ -44,14 +47,6 @@ func Limits() []LimitRow {
 		rows = append(rows, r)
 	}
 	return rows
-}
-
-// missingWords says what the lack of a fact does.
-func missingWords(facts string) string {
-	if facts == "none" {
-		return "cannot be missing"
-	}
-	return "denied"
 }
 
 // limitRows is what there is to say about each limit.

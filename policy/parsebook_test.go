@@ -105,7 +105,7 @@ func TestHostileFilesAreErrors(t *testing.T) {
 }
 
 func TestTheWorldIsAsked(t *testing.T) {
-	raw, err := os.ReadFile("testdata/v2/example.jsonc")
+	raw, err := os.ReadFile("example.jsonc")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestTheWorldIsAsked(t *testing.T) {
 
 // TestVersion2IsNotInForce: until a gate knows the situation, the parser that gates use refuses the file.
 func TestVersion2IsNotInForce(t *testing.T) {
-	raw, err := os.ReadFile("testdata/v2/example.jsonc")
+	raw, err := os.ReadFile("example.jsonc")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestTheExampleIsReadWhole(t *testing.T) {
 // FuzzParseV2 looks for a file that panics, or that is valid and lets an order pass in a situation that knows nothing of
 // what its limits need.
 func FuzzParseV2(f *testing.F) {
-	raw, err := os.ReadFile("testdata/v2/example.jsonc")
+	raw, err := os.ReadFile("example.jsonc")
 	if err != nil {
 		f.Fatal(err)
 	}
