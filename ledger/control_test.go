@@ -239,7 +239,7 @@ func TestDecisionReadsBackAsItWasShown(t *testing.T) {
 	ended := held
 	ended.Apply(ProposalEnded{Intent: intent(1), State: ApprovalDeclined, By: "person:anna", Reason: "no"})
 	denied := Decision{
-		State: Blocked, At: t0, Agent: "a", Surface: "mcp", Reasons: []policy.Reason{{Code: "X", Field: "f", Limit: "1", Observed: "2", Message: "m"}},
+		State: Blocked, At: t0, Agent: "a", Surface: "mcp", Reasons: []policy.Reason{{Code: "X", Field: "f", Limit: "1", Observed: "2", Message: "m"}, {Code: "Y", Message: "n", Rule: "large-caps", Hold: true}},
 		MaxQuantityNow: &most, RetryAfter: 1500 * time.Millisecond, Error: "killswitch_active",
 		Stops: []Stop{{Scope: Scope{OneAgent, "a"}, By: "b", Reason: "c", Since: t0}}, Tier: &TierGap{Required: 2, Current: 1}, Flags: []string{"F", "G"},
 	}

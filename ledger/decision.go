@@ -207,7 +207,8 @@ func AppendReasons(dst []byte, rs []policy.Reason) []byte {
 		dst = wire.AppendOptional(dst, "field", r.Field)
 		dst = wire.AppendOptional(dst, "limit", r.Limit)
 		dst = wire.AppendOptional(dst, "observed", r.Observed)
-		dst = append(wire.AppendText(dst, "message", r.Message), '}')
+		dst = wire.AppendOptional(wire.AppendText(dst, "message", r.Message), "rule", r.Rule)
+		dst = append(appendFlag(dst, "hold", r.Hold), '}')
 	}
 	return append(dst, ']')
 }

@@ -332,7 +332,7 @@ func (o *object) reasons(name string) []policy.Reason {
 	o.each(name, func(x *object) {
 		rs = append(rs, policy.Reason{
 			Code: trade.Code(x.text("code")), Field: x.optional("field"), Limit: x.optional("limit"),
-			Observed: x.optional("observed"), Message: x.text("message"),
+			Observed: x.optional("observed"), Message: x.text("message"), Rule: x.optional("rule"), Hold: x.flag("hold"),
 		})
 	})
 	return rs

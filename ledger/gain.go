@@ -11,6 +11,8 @@ import (
 const billion = 1_000_000_000
 
 // traded keeps the average price of a position and what its closing fills gain, before the position itself is changed.
+//
+//limit:ledger-gain A gain is never overstated: averages are rounded against us, and what is closed without a known average gained what is not known.
 func (s *State) traded(at time.Time, acc *account, h *holding, e Happened) {
 	if !s.memory.on {
 		return

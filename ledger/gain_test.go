@@ -142,6 +142,8 @@ func TestFillsOfOneOrderAreOneLoss(t *testing.T) {
 }
 
 // TestPositionFromBeforeHasNoAverage: what an earlier version kept has no cost, and nothing is made up for it.
+//
+//attack:ledger-gain
 func TestPositionFromBeforeHasNoAverage(t *testing.T) {
 	s := fold(deal(t, 1, 1, "+10@100"), HistoryBegan{})
 	if s.ConsecutiveLosses("paper").Known || s.Realised("paper", t0.Add(-time.Microsecond)).Known {
@@ -176,6 +178,8 @@ func TestPositionFromBeforeHasNoAverage(t *testing.T) {
 
 // TestAverageIsExactCostRoundedAgainstUs compares with fractions of whole numbers: the average is never below the true
 // one, by less than a billionth a fill, and what was gained is never above.
+//
+//attack:ledger-gain
 func TestAverageIsExactCostRoundedAgainstUs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := began()
@@ -214,6 +218,7 @@ func TestAverageIsExactCostRoundedAgainstUs(t *testing.T) {
 }
 
 //attack:ledger-day-baseline
+//attack:ledger-day-peak
 func TestBaselineOfADayStays(t *testing.T) {
 	day := func(date, equity string) Event {
 		return DayBegan{Account: "paper", Date: date, Start: t0, Equity: decimal(equity)}

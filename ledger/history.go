@@ -20,13 +20,21 @@ type History struct {
 
 var _ policy.History = (*History)(nil)
 
-// Uncounted is what a count answers when something may be missing from it: over every bound, and far enough from the
-// largest int to be added to.
-const Uncounted = int(^uint(0) >> 2)
+// What a count answers when something is missing from it.
+const (
+	// NotKnown is the answer where the state does not remember the whole window. An amount is minus one then.
+	NotKnown = -1
+	// Uncounted is the answer where there were as many as are remembered at most: over every bound, and far enough from
+	// the largest int to be added to. An amount is over every bound that a policy can write.
+	Uncounted = int(^uint(0) >> 2)
+)
 
-// uncounted is the same of an amount: over every bound that a policy can write.
-func uncounted() trade.Decimal {
-	return trade.Whole(^uint32(0)).Mul(trade.Whole(^uint32(0)))
+// missing is the answer for a window that is not whole.
+func missing(full bool) (int, trade.Decimal) {
+	if full {
+		return Uncounted, trade.Whole(^uint32(0)).Mul(trade.Whole(^uint32(0)))
+	}
+	return NotKnown, trade.Decimal{}.Sub(trade.Whole(1))
 }
 
 // History fills h for an order that this agent wants to send. without is the intent whose second judgement this is, if
@@ -58,11 +66,14 @@ func (h *History) Notional(per policy.Per, rule string, since time.Time) trade.D
 
 func (h *History) sent(per policy.Per, rule string, since time.Time) (int, trade.Decimal) {
 	from := since.UnixMicro()
-	if !h.memory.covers(from) || h.past != nil && !h.past.sent.covers(from) {
-		return Uncounted, uncounted()
+	if !h.memory.covers(from) {
+		return missing(false)
 	}
 	if h.past == nil {
 		return 0, trade.Decimal{}
+	}
+	if !h.past.sent.covers(from) {
+		return missing(h.past.sent.full(maxSent))
 	}
 	n, worth := h.past.index[h.key(per, rule)].since(from)
 	if h.leavesOut(per, rule, from) {
@@ -112,11 +123,9 @@ func (o *Open) worth() trade.Decimal {
 // Similar implements policy.History.
 func (h *History) Similar(since time.Time) int {
 	from := since.UnixMicro()
-	if !h.memory.covers(from) || h.past != nil && !h.past.sent.covers(from) {
-		return Uncounted
-	}
-	if h.past == nil {
-		return 0
+	if !h.memory.covers(from) || h.past == nil || !h.past.sent.covers(from) {
+		n, _ := h.sent(policy.PerAccount, "", since)
+		return n // none, or why there is no count
 	}
 	n, l := 0, &h.past.sent
 	for i := len(l.at) - 1; i >= 0 && l.at[i] > from; i-- {
@@ -160,7 +169,8 @@ func (h *History) Denials(per policy.Per, since time.Time) int {
 func (h *History) troubles(l *log[trouble], per policy.Per, since time.Time) int {
 	from := since.UnixMicro()
 	if !h.memory.covers(from) || !l.covers(from) {
-		return Uncounted
+		n, _ := missing(h.memory.covers(from) && l.full(maxTroubles))
+		return n
 	}
 	n := 0
 	for i := len(l.at) - 1; i >= 0 && l.at[i] > from; i-- {

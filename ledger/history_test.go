@@ -187,39 +187,44 @@ func restart(t interface {
 	return back
 }
 
-// TestWhatIsNotRememberedIsOverEveryBound: a state that cannot know says so by its counts.
+// TestWhatIsNotRememberedIsNotKnown: a state that cannot know says so by its counts.
 //
 //attack:ledger-history-window
-func TestWhatIsNotRememberedIsOverEveryBound(t *testing.T) {
+//attack:ledger-history-began
+func TestWhatIsNotRememberedIsNotKnown(t *testing.T) {
 	o := order(t, "buy", "AAPL", "10", "1.00")
-	over := func(name string, s *State, since time.Time, want bool) {
+	known := func(name string, s *State, since time.Time, want bool) {
 		t.Helper()
 		h := ask(s, o, "")
 		for per := policy.PerAccount; per <= policy.PerRule; per++ {
-			if got := h.Orders(per, "r", since) == Uncounted && h.Notional(per, "r", since).Cmp(decimal("999999999999")) > 0; got != want {
-				t.Errorf("%s: orders and notional per %s over every bound is %t, want %t", name, per, got, want)
+			n, worth := h.Orders(per, "r", since), h.Notional(per, "r", since)
+			if got := n != NotKnown && worth.Sign() >= 0; got != want || n < NotKnown {
+				t.Errorf("%s: orders and notional per %s are %d and %s; want them known: %t", name, per, n, worth, want)
 			}
 		}
-		if got := h.Similar(since) == Uncounted; got != want {
-			t.Errorf("%s: similar orders over every bound is %t, want %t", name, got, want)
+		if n := h.Similar(since); (n >= 0) != want {
+			t.Errorf("%s: %d similar orders; want them known: %t", name, n, want)
 		}
 	}
-	over("a journal of an earlier version", fold(sentBy(1, "a", o)), t0, true)
+	known("a journal of an earlier version", fold(sentBy(1, "a", o)), t0, false)
 	late := fold(sentBy(1, "a", o), HistoryBegan{FromStart: true}) // which is not so
-	over("before it began", late, t0.Add(-time.Microsecond), true)
-	over("since it began", late, t0, false)
-	if h := ask(late, o, ""); h.Denials(policy.PerAgent, t0.Add(-time.Second)) != Uncounted || h.Rejections(policy.PerAgent, t0.Add(-time.Second)) != Uncounted {
+	known("before it began", late, t0.Add(-time.Microsecond), false)
+	known("since it began", late, t0, true)
+	late.Apply(t0.Add(-time.Hour), HistoryBegan{})
+	known("it begins once", late, t0.Add(-time.Microsecond), false)
+	if h := ask(late, o, ""); h.Denials(policy.PerAgent, t0.Add(-time.Second)) != NotKnown || h.Rejections(policy.PerAgent, t0.Add(-time.Second)) != NotKnown {
 		t.Error("denials and rejections before it began are counted")
 	}
-	s := began(sentBy(1, "a", o))
+	s := began(sentBy(1, "a", o), deniedOrder(9, "a", o, "X"))
 	s.Apply(t0.Add(kept-time.Microsecond), sentBy(2, "a", o))
-	over("just inside the window", s, t0.Add(-time.Microsecond), false)
+	known("just inside the window", s, t0.Add(-time.Microsecond), true)
 	s.Apply(t0.Add(kept), sentBy(3, "a", o))
-	over("up to what is forgotten", s, t0.Add(-time.Microsecond), true)
-	over("after what is forgotten", s, t0, false)
-	over("after a restart", restart(t, s), t0.Add(-time.Microsecond), true)
-	if Uncounted+1 < Uncounted {
-		t.Error("one more than uncounted is less")
+	known("up to what is forgotten", s, t0.Add(-time.Microsecond), false)
+	known("after what is forgotten", s, t0, true)
+	known("after a restart", restart(t, s), t0.Add(-time.Microsecond), false)
+	s.Apply(t0.Add(kept), deniedOrder(10, "a", o, "X"))
+	if n := ask(s, o, "").Denials(policy.PerAgent, t0.Add(-time.Microsecond)); n != NotKnown {
+		t.Errorf("%d denials up to what is forgotten", n)
 	}
 }
 
@@ -238,8 +243,9 @@ func TestMostThatIsRemembered(t *testing.T) {
 	s.Apply(t0.Add(maxSent*time.Microsecond), e)
 	for range 2 {
 		s.History(&h, "a", o, "")
-		if n := h.Orders(policy.PerAccount, "", t0.Add(-time.Microsecond)); n != Uncounted {
-			t.Fatalf("one over the most: %d", n)
+		n, worth := h.Orders(policy.PerAccount, "", t0.Add(-time.Microsecond)), h.Notional(policy.PerAccount, "", t0.Add(-time.Microsecond))
+		if n != Uncounted || n+1 < n || worth.Cmp(decimal("999999999999.999999999")) <= 0 {
+			t.Fatalf("one over the most: %d of %s", n, worth)
 		}
 		if n := h.Orders(policy.PerAccount, "", t0); n != maxSent {
 			t.Fatalf("without the forgotten one: %d", n)

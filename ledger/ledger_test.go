@@ -473,7 +473,7 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 		Value: rapid.SampledFrom([]trade.Decimal{{}, decimal("5"), decimal("0.000000001")}).Draw(t, "value"),
 	}
 	if ruling.Effect == policy.Deny {
-		ruling.Reasons = []policy.Reason{{Code: "X", Field: word.Draw(t, "field"), Message: word.Draw(t, "message")}}
+		ruling.Reasons = []policy.Reason{{Code: "X", Field: word.Draw(t, "field"), Message: word.Draw(t, "message"), Rule: word.Draw(t, "rule"), Hold: rapid.Bool().Draw(t, "hold")}}
 	}
 	switch rapid.IntRange(0, 22).Draw(t, "kind") {
 	case 19, 20:

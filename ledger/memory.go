@@ -100,6 +100,7 @@ func (o *object) memory() memory {
 // covers reports whether everything after that time is remembered.
 func (m memory) covers(since int64) bool { return m.on && (m.whole || since >= m.since) }
 
+//limit:ledger-history-began What was before the state began to remember is not known, and it begins once.
 func (s *State) remember(at time.Time, e HistoryBegan) {
 	if !s.memory.on {
 		s.memory = memory{on: true, whole: e.FromStart && len(s.accounts) == 0, since: at.UnixMicro()}
@@ -133,6 +134,7 @@ func (s *State) beginDay(_ time.Time, e DayBegan) {
 	}
 }
 
+//limit:ledger-day-peak The peak of a trading day only rises, and only once the day has begun.
 func (s *State) mark(e Marked) {
 	if acc := s.account(e.Account); acc.day.Date != "" && e.Equity.Cmp(acc.day.Peak) > 0 {
 		acc.day.Peak = e.Equity
@@ -167,17 +169,22 @@ func DayOf(at time.Time, zone *time.Location) (date string, day policy.Day) {
 	return start.In(zone).Format(time.DateOnly), policy.Day{Start: start, End: end}
 }
 
+const (
+	quarter = 15 * time.Minute // every zone changes its clocks at one
+	evening = -3 * time.Hour   // more than any zone changes them by
+)
+
 // firstOf returns the first instant of a date. Midnight may be missing, and the hour before it or after it may come
-// twice: the instant is looked for among the quarters of an hour around it, at which every zone changes its clocks.
+// twice: the instant is looked for among the quarters of an hour from the evening before.
 func firstOf(y int, m time.Month, d int, zone *time.Location) time.Time {
 	noon := time.Date(y, m, d, 12, 0, 0, 0, zone)
 	wantY, wantM, wantD := noon.Date()
-	t := time.Date(wantY, wantM, wantD, 0, 0, 0, 0, zone).Add(-3 * time.Hour)
+	t := time.Date(wantY, wantM, wantD, 0, 0, 0, 0, zone).Add(evening)
 	for {
 		if gy, gm, gd := t.In(zone).Date(); gy == wantY && gm == wantM && gd == wantD {
 			return t.UTC()
 		}
-		t = t.Add(15 * time.Minute)
+		t = t.Add(quarter)
 	}
 }
 

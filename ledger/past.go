@@ -8,14 +8,14 @@ import (
 	"sallyport/trade"
 )
 
-// Limits on what is remembered. Nothing is forgotten silently: a window that reaches back to what was forgotten, or to
-// before the state began to remember, counts as over every bound.
+// Limits on what is remembered. Nothing is forgotten silently: of a window that reaches back to what was forgotten, or to
+// before the state began to remember, the count is not known, which is a no; see History.
 const (
 	// kept is longer than the longest day, which has 25 hours, so that a window of one day is always whole.
 	//
-	//limit:ledger-history-window Of each account what happened within 26 hours before the newest of its kind is remembered; a window that reaches further back counts as over every bound.
+	//limit:ledger-history-window Of each account what happened within 26 hours before the newest of its kind is remembered; the count of a window that reaches further back is not known.
 	kept = 26 * time.Hour
-	//limit:ledger-history-sent Of each account the newest 100,000 sent orders and the newest 100,000 closing fills are remembered; a window that reaches further back counts as over every bound.
+	//limit:ledger-history-sent Of each account the newest 100,000 sent orders and the newest 100,000 closing fills are remembered; a window that reaches further back counts as over every bound, and its gain is not known.
 	maxSent = 100_000
 	//limit:ledger-history-troubles Of each account the newest 1,000 rejections and the newest 1,000 denials are remembered; a window that reaches further back counts as over every bound.
 	maxTroubles = 1000
@@ -78,6 +78,9 @@ func (l *log[T]) add(at int64, v T, most int) int64 {
 
 // covers reports whether everything after that time is still there.
 func (l *log[T]) covers(since int64) bool { return l.forgotten == 0 || since >= l.forgotten }
+
+// full reports whether there were as many as are kept at most.
+func (l *log[T]) full(most int) bool { return len(l.at) >= most }
 
 // after returns how many of sorted times are later than since.
 func after(at []int64, since int64) int {

@@ -105,7 +105,7 @@ func (c *Calendar) line(line string, last *int) error {
 		if err != nil {
 			return fmt.Errorf("neither closed nor a time")
 		}
-		day.until = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+		day.until = at.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)) // a time alone is of that day
 		if day.until <= regularOpen || day.until >= regularClose {
 			return fmt.Errorf("not an early close")
 		}
