@@ -28,7 +28,7 @@ characters that show as what they are. Keys are matched exactly. Numbers are tex
 durations are a whole number of seconds, minutes or hours of at most 24 hours: ` + "`30s`, `5m`, `24h`" + `. Every problem of a file
 is reported together, each with its line, column and path. This file uses every key:
 
-` + "```jsonc\n"
+` + "```text\n"
 
 const bookKeys = "```\n" + `
 | key | value |

@@ -77,7 +77,7 @@ func TestThePageOfVersion2SaysWhatIsNotEnforced(t *testing.T) {
 	if !strings.Contains(page, "**No gate enforces a policy of version 2 in this release.**") {
 		t.Error("the page does not say it")
 	}
-	_, after, _ := strings.Cut(page, "```jsonc\n")
+	_, after, _ := strings.Cut(page, "```text\n")
 	file, _, ok := strings.Cut(after, "```")
 	if b, err := policy.ParseV2([]byte(file), policy.World{}); !ok || err != nil || !b.IsValid() {
 		t.Errorf("the file of the page is not valid: %v", err)
