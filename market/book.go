@@ -35,6 +35,7 @@ func Codes() []trade.CodeRow {
 	return []trade.CodeRow{
 		{Code: QuotesUnreadable, Meaning: "The file of quotes cannot be read.", Repair: "The operator repairs the file's place or permissions."},
 		{Code: QuotesInvalid, Meaning: "A line of the file is not a quote, or the file or a line is too long.", Repair: "The operator repairs the line that the message names."},
+		{Code: InstrumentsInvalid, Meaning: "A line of the file of instruments is not an instrument, or the file or a line is too long.", Repair: "The operator repairs the line that the message names."},
 	}
 }
 
