@@ -20,14 +20,14 @@ func agentRoutes() []route {
 		{method: "POST", path: "/v1/checks", about: "Judge an order without recording anything", takes: "Order", gives: "Decision", run: judged((*gate.Gate).Check, false)},
 		{method: "POST", path: "/v1/reports", about: "Report what became of a permitted call", takes: "Report", gives: "Reported", run: reported},
 		{method: "GET", path: "/v1/proposals/{id}", about: "Look at an own proposal", gives: "Decision", run: ownProposal},
-		{method: "POST", path: "/v1/proposals/{id}/withdraw", tier: trade.TierPropose, about: "Withdraw an own proposal", takes: "Reason", gives: "Decision", run: withdrawn},
+		{method: "POST", path: "/v1/proposals/{id}/withdraw", ends: true, tier: trade.TierPropose, about: "Withdraw an own proposal", takes: "Reason", gives: "Decision", run: withdrawn},
 		{method: "POST", path: "/v1/proposals/{id}/await", tier: trade.TierExecute, about: "Wait for the outcome of an own proposal", takes: "Wait", gives: "Decision", run: awaited},
 		{method: "GET", path: "/v1/orders", about: "The agent's own open orders", gives: "Orders", run: orders},
-		{method: "POST", path: "/v1/orders/{id}/cancel", tier: trade.TierPropose, about: "Cancel an own order", takes: "Nothing", gives: "Cancelled", run: cancelledOwn},
+		{method: "POST", path: "/v1/orders/{id}/cancel", ends: true, tier: trade.TierPropose, about: "Cancel an own order", takes: "Nothing", gives: "Cancelled", run: cancelledOwn},
 		{method: "GET", path: "/v1/audit", query: []string{"symbol", "state", "from", "to", "limit"}, about: "The agent's own intents, newest first", gives: "Decisions", run: audit},
 		{method: "GET", path: "/v1/audit/{id}", about: "One of the agent's own intents", gives: "Decision", run: ownIntent},
 		{method: "GET", path: "/v1/quotes/{symbol}", about: "What the market shows of a symbol", gives: "Quote", run: quote},
-		{method: "POST", path: "/v1/kill", tier: trade.TierPropose, about: "Engage the kill switch", takes: "Stop", gives: "Stopped", run: killed},
+		{method: "POST", path: "/v1/kill", ends: true, tier: trade.TierPropose, about: "Engage the kill switch", takes: "Stop", gives: "Stopped", run: killed},
 		{method: "GET", path: "/v1/whoami", about: "Who the caller is, and of which tier", gives: "Agent", run: whoami},
 	}, commonRoutes()...)
 }

@@ -95,9 +95,11 @@ func (a *api) guarded(q *request) (ans answer) {
 	return a.handle(q)
 }
 
-// handle knows the caller first, then holds it to its limits, and only then reads what it wants.
+// handle knows the caller first, then holds it to its limits, and only then reads what it wants. A stop, a cancel and a
+// withdrawal pass whatever else the caller has done: they only ever end something.
 //
-//limit:rest-auth-first No query and no body is read, and no path is told from another beyond those that are open to all, before the caller is known and within its rate.
+//limit:rest-auth-first No query and no body is read, and no path is told from another beyond those that are open to all, before the caller is known; no body, before it is within its rate.
+//limit:rest-never-throttled A stop, a cancel and a withdrawal are never refused for a caller's rate or its calls in flight.
 func (a *api) handle(q *request) answer {
 	if p := a.host(q); p != nil {
 		return p.answer()
@@ -112,13 +114,16 @@ func (a *api) handle(q *request) answer {
 		}
 		return p.answer()
 	}
-	name := q.caller()
-	if p := a.limits.enter(name); p != nil {
-		return p.answer()
+	lost := a.find(q)
+	if lost != nil || !q.route.ends {
+		name := q.caller()
+		if p := a.limits.enter(name); p != nil {
+			return p.answer()
+		}
+		defer a.limits.leave(name)
 	}
-	defer a.limits.leave(name)
-	if p := a.find(q); p != nil {
-		return p.answer()
+	if lost != nil {
+		return lost.answer()
 	}
 	return q.route.run(q)
 }
@@ -181,6 +186,7 @@ type route struct {
 	takes  string // the schema of the body; empty: none
 	gives  string // the schema of the answer
 	status int    // of success; 0 is 200
+	ends   bool   // it only ever ends something, so no rate holds it up
 	run    func(*request) answer
 }
 

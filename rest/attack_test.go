@@ -249,6 +249,34 @@ func TestRateIsHeldForEachCallerAndSaysWhenToComeBack(t *testing.T) {
 	}
 }
 
+// TestStopsCancelsAndWithdrawalsAreNeverThrottled: a caller that has used up its rate can still end what it began.
+//
+//attack:rest-never-throttled
+func TestStopsCancelsAndWithdrawalsAreNeverThrottled(t *testing.T) {
+	clock := gatetest.NewClock()
+	r := newRig(t, func(_ *gate.Config, s *rest.ServerConfig) {
+		s.Rate, s.InFlight, s.Now = rest.Rate{PerSecond: 1, Burst: 2}, 1, clock.Now
+	})
+	r.broker.Default = gatetest.Rest
+	c := r.trader()
+	working := c.Execute(ctx, order(t, "buy", "AAPL", "1", "150"))
+	held := c.Propose(ctx, order(t, "buy", "AAPL", "2", "150"))
+	if d := c.Check(ctx, order(t, "buy", "AAPL", "3", "150")); d.Reasons[0].Code != rest.RateExceeded {
+		t.Fatalf("the rate is not used up: %s", d.AppendJSON(nil))
+	}
+	if d, err := c.Withdraw(ctx, gate.Origin{}, 0, held.Intent, ""); err != nil || d.State != ledger.ApprovalWithdrawn {
+		t.Errorf("a withdrawal: %v, %s", err, d.AppendJSON(nil))
+	}
+	if res, err := c.CancelOwn(ctx, gate.Origin{}, 0, working.Intent); err != nil || res.Outcome != trade.Accepted {
+		t.Errorf("a cancel: %+v, %v", res, err)
+	}
+	if rep, err := c.Kill(ctx, gate.StopRequest{Reason: "enough"}); err != nil || !rep.Recorded {
+		t.Errorf("a stop: %+v, %v", rep, err)
+	}
+	a := r.send(request{method: "GET", path: "/v1/nowhere", token: r.tokens["trader"]})
+	a.want(t, http.StatusTooManyRequests, "RATE_EXCEEDED")
+}
+
 //attack:rest-in-flight
 //attack:rest-call-deadline
 func TestCallsInFlightAreBoundedAndAHangUpEndsNone(t *testing.T) {
