@@ -130,6 +130,9 @@ func FuzzParseConfig(f *testing.F) {
 	for _, s := range []string{
 		"{}", `{"agent":"a","guards":[{"match":"x*","dialect":"alpaca"}]}`, "// c\n{\"policy\":\"p\",}", `{"deadlines":{"lock":"1s"}}`,
 		`{"paper":{"cash":"1"}}`, "[[[[", `{"a":{"b":{"c":[1,2,{"d":null}]}}}`, "/*", "{\"agent\":\"\x00\"}",
+		`{"approval":{"expires":"24h","execute_within":"60s","max_open_proposals":100,"hold_above_notional":"0"}}`,
+		`{"serve":{"agents":"[::1]:1","sockets":[{"path":"s","agent":"a","tier":2,"uids":[0]}],"telegram":{"token_file":"t","chats":[-1]}}}`,
+		`{"daemon":{"address":"unix:x"},"account":"shared"}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -149,6 +152,16 @@ func FuzzParseConfig(f *testing.F) {
 		if !isName(string(c.Agent)) || !filepath.IsAbs(c.Policy) || !filepath.IsAbs(c.Quotes) || c.Cash.Sign() < 0 ||
 			d.Outcome < 0 || d.Outcome > time.Hour || d.Send < 0 || d.Send > time.Minute || d.Broker < 0 || d.Broker > time.Minute || d.Lock < 0 || d.Lock > 10*time.Second {
 			t.Errorf("a configuration out of its bounds was taken: %+v", c)
+		}
+		if a, s := c.Approval, c.Serve; a.Expires < 0 || a.Expires > 24*time.Hour || a.Within < 0 || a.Within > time.Minute || a.MaxOpen < 0 || a.MaxOpen > 100 ||
+			!isLoopback(s.Agents) || !isLoopback(s.People) || !filepath.IsAbs(s.AgentsSocket) || !filepath.IsAbs(s.PeopleSocket) || s.AgentsSocket == s.PeopleSocket ||
+			c.Daemon.Address != "" && !isDaemonAddress(c.Daemon.Address) || s.TelegramTokenFile != "" && len(s.TelegramChats) == 0 {
+			t.Errorf("a configuration out of its bounds was taken: %+v", c)
+		}
+		for _, x := range c.Serve.Sockets {
+			if !filepath.IsAbs(x.Path) || x.Path == c.Serve.PeopleSocket || !isName(string(x.Agent)) || x.Tier > 2 {
+				t.Errorf("a socket out of its bounds was taken: %+v", x)
+			}
 		}
 	})
 }
