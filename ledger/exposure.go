@@ -15,6 +15,7 @@ type Exposure struct {
 	NetLong    policy.Known
 	NetShort   policy.Known
 	Positions  policy.Known // what the positions would bring: long at the bid, short at the ask
+	Unrealised policy.Known // what the positions gained by these marks; not known if the cost of one is not
 	OpenOrders int
 }
 
@@ -44,8 +45,9 @@ func (s *State) Exposure(a trade.Account, sym trade.Symbol, without trade.Intent
 			tides[o.Order.Symbol()] = tides[o.Order.Symbol()].with(o, o.Intent == without, m)
 		}
 	}
-	known := acc.cursor > 0
-	x.SymbolLong.Known, x.Gross.Known, x.NetLong.Known, x.NetShort.Known, x.Positions.Known = known, known, known, known, known
+	for _, k := range [...]*policy.Known{&x.SymbolLong, &x.Gross, &x.NetLong, &x.NetShort, &x.Positions, &x.Unrealised} {
+		k.Known = acc.cursor > 0
+	}
 	for name, h := range acc.holdings {
 		m, ok := mark(name)
 		x.add(h, tides[name], m, ok, name == sym)
@@ -77,7 +79,8 @@ func (t tide) with(o *Open, leftOut bool, m Mark) tide {
 // add adds one symbol.
 func (x *Exposure) add(h *holding, t tide, m Mark, marked, own bool) {
 	if !marked {
-		x.Gross, x.NetLong, x.NetShort, x.Positions = policy.Known{}, policy.Known{}, policy.Known{}, policy.Known{}
+		x.Gross, x.NetLong, x.NetShort = policy.Known{}, policy.Known{}, policy.Known{}
+		x.Positions, x.Unrealised = policy.Known{}, policy.Known{}
 		x.SymbolLong.Known = x.SymbolLong.Known && !own
 		return
 	}
@@ -94,6 +97,12 @@ func (x *Exposure) add(h *holding, t tide, m Mark, marked, own bool) {
 		plus(&x.NetLong, atBid.Add(buys))
 		plus(&x.Positions, atAsk)
 	}
+	at := m.Ask
+	if long {
+		at = m.Bid
+	}
+	plus(&x.Unrealised, h.position.Mul(at.Sub(h.average)))
+	x.Unrealised.Known = x.Unrealised.Known && (h.average.Sign() > 0 || h.position.Sign() == 0)
 	short := h.pendingSells.Sub(t.leftOut).Sub(h.position)
 	if short.Sign() > 0 {
 		plus(&x.NetShort, short.Mul(m.Ask))

@@ -479,7 +479,10 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 	case 19, 20:
 		return HistoryBegan{FromStart: rapid.Bool().Draw(t, "from start")}
 	case 21:
-		return DayBegan{Account: "paper", Date: rapid.SampledFrom([]string{"2026-11-30", "2026-12-01"}).Draw(t, "date"), Start: t0, Equity: decimal("7")}
+		return DayBegan{
+			Account: "paper", Date: rapid.SampledFrom([]string{"2026-11-30", "2026-12-01"}).Draw(t, "date"), Start: t0, Equity: decimal("7"),
+			Unrealised: rapid.SampledFrom([]policy.Known{{}, {Known: true}, {Value: trade.Decimal{}.Sub(decimal("1.5")), Known: true}}).Draw(t, "unrealised"),
+		}
 	case 22:
 		return Marked{Account: rapid.SampledFrom([]trade.Account{"paper", "a\"b"}).Draw(t, "account"), Equity: trade.Whole(rapid.Uint32().Draw(t, "equity"))}
 	case 10, 11, 12, 13, 14, 15, 16, 17:

@@ -25,6 +25,8 @@ type DayBegan struct {
 	Date    string    // of the day in that zone: 2026-11-30
 	Start   time.Time // the day's first instant
 	Equity  trade.Decimal
+	// Unrealised is what the positions had gained by then and not realised, at the same marks; it may not be known.
+	Unrealised policy.Known
 }
 
 // Marked says what an account was found to be worth. Only a new peak of the day changes the state.
@@ -47,7 +49,21 @@ func (e HistoryBegan) append(dst []byte) []byte { return appendFlag(dst, "from_s
 
 func (e DayBegan) append(dst []byte) []byte {
 	dst = wire.AppendText(wire.AppendText(dst, "account", string(e.Account)), "date", e.Date)
-	return appendDecimal(appendTime(dst, "start", e.Start), "equity", e.Equity)
+	return appendKnown(appendDecimal(appendTime(dst, "start", e.Start), "equity", e.Equity), "unrealised", e.Unrealised)
+}
+
+func appendKnown(dst []byte, name string, k policy.Known) []byte {
+	if !k.Known {
+		return dst
+	}
+	return appendDecimal(dst, name, k.Value)
+}
+
+func (o *object) known(name string) policy.Known {
+	if _, n := o.v.Member(name); n == 0 {
+		return policy.Known{}
+	}
+	return policy.Known{Value: o.decimal(name), Known: true}
 }
 
 func (e Marked) append(dst []byte) []byte {
@@ -60,7 +76,10 @@ func decodeMemory(o *object, kind string) (Event, bool) {
 	case "history_began":
 		return HistoryBegan{FromStart: o.flag("from_start")}, true
 	case "day_began":
-		e := DayBegan{Account: trade.Account(o.text("account")), Date: o.text("date"), Start: o.time("start"), Equity: o.decimal("equity")}
+		e := DayBegan{
+			Account: trade.Account(o.text("account")), Date: o.text("date"), Start: o.time("start"), Equity: o.decimal("equity"),
+			Unrealised: o.known("unrealised"),
+		}
 		if _, err := time.Parse(time.DateOnly, e.Date); err != nil {
 			o.fail(err)
 		}
@@ -116,6 +135,8 @@ type Day struct {
 	Start  time.Time // its first instant
 	Equity trade.Decimal
 	Peak   trade.Decimal // the highest equity since
+
+	Unrealised policy.Known // when it began
 }
 
 // Day returns the newest day that has begun for the account; the zero Day if none has. Whoever asks compares its Date
@@ -130,7 +151,7 @@ func (s *State) Day(a trade.Account) Day {
 //limit:ledger-day-baseline The baseline of a trading day is written once: a later one of the same or an earlier day changes nothing.
 func (s *State) beginDay(_ time.Time, e DayBegan) {
 	if acc := s.account(e.Account); e.Date > acc.day.Date {
-		acc.day = Day{Date: e.Date, Start: e.Start, Equity: e.Equity, Peak: e.Equity}
+		acc.day = Day{Date: e.Date, Start: e.Start, Equity: e.Equity, Peak: e.Equity, Unrealised: e.Unrealised}
 	}
 }
 
@@ -147,7 +168,8 @@ func (d Day) append(dst []byte) []byte {
 	}
 	dst = append(wire.AppendName(dst, "day"), '{')
 	dst = appendTime(wire.AppendText(dst, "date", d.Date), "start", d.Start)
-	return append(appendDecimal(appendDecimal(dst, "equity", d.Equity), "peak", d.Peak), '}')
+	dst = appendDecimal(appendDecimal(dst, "equity", d.Equity), "peak", d.Peak)
+	return append(appendKnown(dst, "unrealised", d.Unrealised), '}')
 }
 
 func (o *object) day() Day {
@@ -156,7 +178,10 @@ func (o *object) day() Day {
 		return Day{}
 	}
 	x := object{v: v}
-	d := Day{Date: x.text("date"), Start: x.time("start"), Equity: x.decimal("equity"), Peak: x.decimal("peak")}
+	d := Day{
+		Date: x.text("date"), Start: x.time("start"), Equity: x.decimal("equity"), Peak: x.decimal("peak"),
+		Unrealised: x.known("unrealised"),
+	}
 	o.fail(x.err)
 	return d
 }
