@@ -211,6 +211,11 @@ func (g *Gate) grants(ctx context.Context) (map[string]ledger.Grant, error) {
 	if t := g.tokens.Load(); t != nil && time.Since(t.at) < tokensFor {
 		return t.byHash, nil
 	}
+	return g.grantsNow(ctx)
+}
+
+// grantsNow returns the tokens as they are on record.
+func (g *Gate) grantsNow(ctx context.Context) (map[string]ledger.Grant, error) {
 	t := &tokens{at: time.Now(), byHash: map[string]ledger.Grant{}}
 	changes := g.changes.Load()
 	err := g.journal.Read(ctx, func() error {
@@ -234,6 +239,12 @@ func (g *Gate) Authenticate(ctx context.Context, token, channel string) (ledger.
 		return ledger.Grant{}, err
 	}
 	found, ok := all[hashOf(token)]
+	if !ok { // another process may just have made it
+		if all, err = g.grantsNow(ctx); err != nil {
+			return ledger.Grant{}, err
+		}
+		found, ok = all[hashOf(token)]
+	}
 	if !ok || !strings.HasPrefix(token, agentPrefix) {
 		return ledger.Grant{}, g.wrongCredential(ctx, attempt{action: "authenticate", by: "unknown", channel: channel},
 			refusal(policy.TokenUnknown, "the token is no agent's"))

@@ -113,6 +113,21 @@ func TestTokenThatAnotherProcessEndsIsRefusedSoon(t *testing.T) {
 	}
 }
 
+// TestTokenThatAnotherProcessMadeIsTakenAtOnce: who was shown a token may use it.
+func TestTokenThatAnotherProcessMadeIsTakenAtOnce(t *testing.T) {
+	o := newOffice(t)
+	first := must(o.AddAgent(ctx, o.olga, "bot", trade.TierPropose))(t)
+	cfg := o.cfg
+	cfg.Daemon, cfg.Broker = false, nil
+	other := reopen(t, cfg)
+	olga := must(other.Identify(ctx, o.creds["olga"], "test"))(t)
+	must(o.Authenticate(ctx, first, "test"))(t) // a look at the tokens that is good for a while
+	second := must(other.AddAgent(ctx, olga, "hand", trade.TierExecute))(t)
+	if grant := must(o.Authenticate(ctx, second, "test"))(t); grant.Agent != "hand" || grant.Tier != trade.TierExecute {
+		t.Errorf("%+v", grant)
+	}
+}
+
 // journalText returns all records' bytes.
 func (o *office) journalText(t testing.TB) string {
 	t.Helper()
