@@ -9,7 +9,8 @@ import (
 )
 
 // History answers what happened before one order: see policy.History, which it implements. It is good until the next
-// event. Limits per agent, symbol and rule count within the order's account.
+// event. Limits per agent, symbol and rule count within the order's account. The first question about a scope counts it,
+// and allocates; later ones, also of later orders, do not.
 type History struct {
 	memory memory
 	past   *past // nil: nothing ever happened in the account
@@ -43,7 +44,7 @@ func (s *State) History(h *History, agent trade.Agent, order trade.Order, withou
 	*h = History{memory: s.memory, agent: agent, order: order}
 	if acc := s.accounts[order.Account()]; acc != nil {
 		h.past = &acc.past
-		h.past.indexed()
+		h.past.ready()
 		h.past.denied.load(readTrouble)
 		h.past.rejected.load(readTrouble)
 	}
@@ -75,7 +76,7 @@ func (h *History) sent(per policy.Per, rule string, since time.Time) (int, trade
 	if !h.past.sent.covers(from) {
 		return missing(h.past.sent.full(maxSent))
 	}
-	n, worth := h.past.index[h.key(per, rule)].since(from)
+	n, worth := h.past.tally(h.key(per, rule)).since(from)
 	if h.leavesOut(per, rule, from) {
 		n, worth = n-1, worth.Sub(h.own.worth())
 	}

@@ -277,6 +277,43 @@ func TestMostDenialsAndRejectionsThatAreRemembered(t *testing.T) {
 	}
 }
 
+// TestManyScopesAreCountedAsOne asks about more symbols than are kept counted, between orders.
+//
+//attack:ledger-history-scopes
+func TestManyScopesAreCountedAsOne(t *testing.T) {
+	s := began()
+	for i := range 3 * maxScopes {
+		o := order(t, "buy", fmt.Sprint("S", i%(2*maxScopes)), "1", "1.00")
+		s.Apply(t0, sentBy(i, "a", o))
+		h, before := ask(s, o, ""), t0.Add(-time.Microsecond)
+		if all, own := h.Orders(policy.PerAccount, "", before), h.Orders(policy.PerSymbol, "", before); all != i+1 || own != i/(2*maxScopes)+1 {
+			t.Fatalf("after %d orders: %d of the account, %d of the symbol", i+1, all, own)
+		}
+		if n := len(s.accounts["paper"].past.index); n > maxScopes {
+			t.Fatalf("%d scopes are kept", n)
+		}
+	}
+}
+
+// TestIndexForgetsWithTheLog: what the log has dropped is not kept for ever by what is counted from it.
+func TestIndexForgetsWithTheLog(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	s := began()
+	for i := range 5000 {
+		at := t0.Add(time.Duration(i) * time.Hour)
+		s.Apply(at, sentBy(1, "a", o, "r"))
+		h := ask(s, o, "")
+		for per := policy.PerAccount; per <= policy.PerRule; per++ {
+			if n := h.Orders(per, "r", at.Add(-25*time.Hour)); n != min(i+1, 25) {
+				t.Fatalf("after %d: %d", i+1, n)
+			}
+		}
+		if n := len(s.accounts["paper"].past.index[scopeKey{}].at); n > 1200 {
+			t.Fatalf("%d are kept", n)
+		}
+	}
+}
+
 func TestResetBeginsToCountTroublesAgainInItsScope(t *testing.T) {
 	aapl, msft := order(t, "buy", "AAPL", "10", "1.00"), order(t, "buy", "MSFT", "10", "1.00")
 	for scope, want := range map[Scope]string{

@@ -28,8 +28,10 @@ type past struct {
 	denied   log[trouble]
 	closed   log[policy.Known] // what each closing fill gained
 
-	// index finds sent orders by what limits count together. It is made when somebody asks, and derived from sent.
+	// index has what was sent of each scope that was asked for: it is derived from sent, and begun again when most of what
+	// it was given is forgotten, or when it has too many scopes.
 	index map[scopeKey]*tally
+	given int
 }
 
 // sent is one order that was sent, or that somebody else was permitted to send.
@@ -114,9 +116,6 @@ func (t *tally) add(at int64, value trade.Decimal) {
 
 // since returns how many were sent after that time, and what they were worth together.
 func (t *tally) since(since int64) (int, trade.Decimal) {
-	if t == nil {
-		return 0, trade.Decimal{}
-	}
 	n := after(t.at, since)
 	if n == 0 {
 		return 0, trade.Decimal{}
@@ -128,36 +127,66 @@ func (t *tally) since(since int64) (int, trade.Decimal) {
 	return n, worth
 }
 
+// in reports whether the order is one of a scope.
+func (v *sent) in(k scopeKey) bool {
+	switch k.per {
+	case policy.PerAgent:
+		return string(v.agent) == k.name
+	case policy.PerSymbol:
+		return v.symbol.String() == k.name
+	case policy.PerRule:
+		return slices.Contains(v.rules, k.name)
+	case policy.PerAccount:
+	}
+	return true
+}
+
+// count gives an order to the scopes that were asked for.
 func (p *past) count(at int64, v sent) {
+	p.given++
 	for _, k := range [...]scopeKey{
 		{per: policy.PerAccount}, {policy.PerAgent, string(v.agent)}, {policy.PerSymbol, v.symbol.String()},
 	} {
-		p.tally(k).add(at, v.value)
+		if t := p.index[k]; t != nil {
+			t.add(at, v.value)
+		}
 	}
 	for _, id := range v.rules {
-		p.tally(scopeKey{policy.PerRule, id}).add(at, v.value)
+		if t := p.index[scopeKey{policy.PerRule, id}]; t != nil {
+			t.add(at, v.value)
+		}
 	}
 }
 
+// maxScopes bounds how many scopes are kept at hand.
+//
+//limit:ledger-history-scopes At most 1,000 scopes are kept counted; one more begins the counting again from what is remembered.
+const maxScopes = 1000
+
+// tally returns what was sent of a scope.
 func (p *past) tally(k scopeKey) *tally {
-	t := p.index[k]
-	if t == nil {
-		t = &tally{}
-		p.index[k] = t
+	if t := p.index[k]; t != nil {
+		return t
 	}
+	if p.index == nil || len(p.index) >= maxScopes {
+		p.index, p.given = map[scopeKey]*tally{}, 0
+	}
+	t := &tally{}
+	for i := range p.sent.all {
+		if v := &p.sent.all[i]; v.in(k) {
+			t.add(p.sent.at[i], v.value)
+		}
+	}
+	p.index[k] = t
 	return t
 }
 
-// indexed makes the index, if there is none or if what it still has of forgotten orders is most of it. Those do no harm:
-// a window that reaches them is not answered.
-func (p *past) indexed() {
+// ready reads the line, and begins the index again if most of what it was given is forgotten. That does no harm before:
+// a window that reaches what is forgotten is not answered.
+func (p *past) ready() {
 	p.sent.load(readSent)
-	if t := p.index[scopeKey{}]; p.index != nil && (t == nil || len(t.at) <= 2*len(p.sent.at)+1024) {
-		return
-	}
-	p.index = map[scopeKey]*tally{}
-	for i, v := range p.sent.all {
-		p.count(p.sent.at[i], v)
+	if p.given > len(p.sent.at)+1024 {
+		p.index, p.given = nil, 0
 	}
 }
 
@@ -178,9 +207,7 @@ func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal)
 	p := &s.account(o.Order.Account()).past
 	p.sent.load(readSent)
 	when := p.sent.add(at.UnixMicro(), v, maxSent)
-	if p.index != nil {
-		p.count(when, v)
-	}
+	p.count(when, v)
 	if o.Phase == Permitted {
 		o.Counted, o.Rules, o.Value = time.UnixMicro(when).UTC(), rules, value
 	}

@@ -179,6 +179,8 @@ type scan struct {
 	bad   bool
 	names []string
 	known []meaning // what each name was read as before
+	last  []string  // the rules of the row before
+	rules []string  // those of the row that is read
 }
 
 // meaning is what a name is, as far as somebody asked: few different symbols, prices and quantities stand in many rows.
@@ -273,8 +275,15 @@ func readSent(in *scan) sent {
 		v.value = v.quantity.Mul(v.price)
 	}
 	in.bad = in.bad || !ok1 || !ok2 || !ok3 || !ok4
+	rules := in.rules[:0]
 	for in.more() && !in.bad {
-		v.rules = append(v.rules, in.text())
+		rules = append(rules, in.text())
+	}
+	if in.rules = rules; !slices.Equal(rules, in.last) { // most rows have those of the row before
+		in.last = slices.Clone(rules)
+	}
+	if len(rules) > 0 {
+		v.rules = in.last
 	}
 	return v
 }
