@@ -199,16 +199,55 @@ func (j *Journal) insert(b *batch) (since int, err error) {
 
 // insert writes the records of a batch after the record before, their keys, and what that adds to the filters.
 func (w *writer) insert(b *batch, before Seq) error {
-	for i := range b.added {
-		r := &b.added[i]
-		if err := w.exec(stInsert, int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:]); err != nil {
-			return err
-		}
+	if err := w.insertRows(b.added); err != nil {
+		return err
 	}
-	for _, k := range b.keys {
-		if err := w.exec(stInsertKey, bucketOf(k.seq), k.hash, int64(k.seq)); err != nil {
-			return err
-		}
+	if err := w.insertKeys(b.keys); err != nil {
+		return err
 	}
 	return w.extendFilters(filtered(before), filtered(b.head.Seq))
+}
+
+// insertRows inserts records, as many as one statement takes at a time.
+func (w *writer) insertRows(added []Record) error {
+	for len(added) > 0 {
+		n, s := share(len(added), stInsert, stInsertSome, stInsertMany)
+		values := w.values[:0]
+		for i := range added[:n] {
+			r := &added[i]
+			values = append(values, int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:])
+		}
+		if err := w.exec(s, values...); err != nil {
+			return err
+		}
+		added = added[n:]
+	}
+	return nil
+}
+
+// insertKeys does the same with index entries.
+func (w *writer) insertKeys(keys []key) error {
+	for len(keys) > 0 {
+		n, s := share(len(keys), stInsertKey, stInsertSomeKeys, stInsertManyKeys)
+		values := w.values[:0]
+		for _, k := range keys[:n] {
+			values = append(values, bucketOf(k.seq), k.hash, int64(k.seq))
+		}
+		if err := w.exec(s, values...); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// share returns how many of the rows that are left the next statement inserts, and which statement that is.
+func share(left int, one, few, lot statement) (int, statement) {
+	switch {
+	case left >= many:
+		return many, lot
+	case left >= some:
+		return some, few
+	}
+	return 1, one
 }

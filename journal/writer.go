@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"sallyport/store"
 )
@@ -22,7 +23,11 @@ const (
 	stFrom
 	stOne
 	stInsert
+	stInsertSome
+	stInsertMany
 	stInsertKey
+	stInsertSomeKeys
+	stInsertManyKeys
 	stProbe
 	stKeysAfter
 	stKeysIn
@@ -44,19 +49,32 @@ func (s statement) text() string {
 		stHead:     `SELECT seq FROM records ORDER BY seq DESC LIMIT 1`,
 		stFrom: `SELECT seq, stream, at, CASE WHEN seq > ?1 THEN body END, hash FROM records
 			WHERE seq >= ?1 ORDER BY seq`,
-		stOne:       `SELECT ` + columns + ` FROM records WHERE seq = ?`,
-		stInsert:    `INSERT INTO records(` + columns + `) VALUES (?, ?, ?, ?, ?)`,
-		stInsertKey: `INSERT INTO keys(bucket, hash, seq) VALUES (?, ?, ?)`,
-		stProbe:     `SELECT seq FROM keys WHERE bucket = ? AND hash = ?`,
-		stKeysAfter: `SELECT hash, seq FROM keys WHERE bucket BETWEEN ? AND ? AND seq > ?`,
-		stKeysIn:    `SELECT hash, bucket FROM keys WHERE bucket BETWEEN ? AND ?`,
-		stFilter:    `SELECT id, bits FROM filters WHERE id BETWEEN ? AND ? ORDER BY id`,
-		stPutFilter: `INSERT INTO filters(id, bits) VALUES (?, ?) ON CONFLICT(id) DO UPDATE SET bits = excluded.bits`,
-		stSnapshot:  `SELECT seq, hash, state FROM snapshots`,
+		stOne:            `SELECT ` + columns + ` FROM records WHERE seq = ?`,
+		stInsert:         `INSERT INTO records(` + columns + `) VALUES (?, ?, ?, ?, ?)`,
+		stInsertSome:     `INSERT INTO records(` + columns + `) VALUES ` + rows(some, "(?, ?, ?, ?, ?)"),
+		stInsertMany:     `INSERT INTO records(` + columns + `) VALUES ` + rows(many, "(?, ?, ?, ?, ?)"),
+		stInsertKey:      `INSERT INTO keys(bucket, hash, seq) VALUES (?, ?, ?)`,
+		stInsertSomeKeys: `INSERT INTO keys(bucket, hash, seq) VALUES ` + rows(some, "(?, ?, ?)"),
+		stInsertManyKeys: `INSERT INTO keys(bucket, hash, seq) VALUES ` + rows(many, "(?, ?, ?)"),
+		stProbe:          `SELECT seq FROM keys WHERE bucket = ? AND hash = ?`,
+		stKeysAfter:      `SELECT hash, seq FROM keys WHERE bucket BETWEEN ? AND ? AND seq > ?`,
+		stKeysIn:         `SELECT hash, bucket FROM keys WHERE bucket BETWEEN ? AND ?`,
+		stFilter:         `SELECT id, bits FROM filters WHERE id BETWEEN ? AND ? ORDER BY id`,
+		stPutFilter:      `INSERT INTO filters(id, bits) VALUES (?, ?) ON CONFLICT(id) DO UPDATE SET bits = excluded.bits`,
+		stSnapshot:       `SELECT seq, hash, state FROM snapshots`,
 		stPutSnapshot: `INSERT INTO snapshots(id, seq, hash, state) VALUES (1, ?, ?, ?)
 			ON CONFLICT(id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, state = excluded.state`,
 	}[s]
 }
+
+// How many rows one statement inserts where there are so many: to run a statement costs more than its row.
+const (
+	some = 4
+	many = 16
+)
+
+// rows repeats one row's placeholders.
+func rows(n int, one string) string { return strings.Repeat(one+", ", n-1) + one }
 
 // writer is the connection on which everything is written, with its prepared statements, below database/sql: at many
 // thousand statements a second that layer costs as much as SQLite. One goroutine uses it at a time, inside do. No
@@ -66,9 +84,10 @@ type writer struct {
 	conn     *sql.Conn   // nil after a failure, until it is needed again
 	raw      driver.Conn // only inside do
 	prepared [statements]driver.Stmt
-	args     [5]driver.NamedValue // scratch
-	row      [5]driver.Value      // scratch
-	open     bool                 // a transaction is
+	args     [5 * many]driver.NamedValue // scratch
+	values   [5 * many]driver.Value      // scratch
+	row      [5]driver.Value             // scratch
+	open     bool                        // a transaction is
 }
 
 // do runs f with the connection, and ends the transaction that f left open, whatever happened.
