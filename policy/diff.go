@@ -1,0 +1,249 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sallyport/trade"
+)
+
+// Change is one difference between two policies of version 2.
+type Change struct {
+	Path     string // in the file, with a rule's id in the place of its number
+	Old, New string // what it says; empty where it says nothing
+	Tighter  *Witness
+	Looser   *Witness
+	Tried    int    // made-up orders that were judged by both
+	Leans    string // tighter or looser, by what the key means, where no order shows it; else empty
+}
+
+// Witness is a made-up order to which a change, by itself, makes a difference.
+type Witness struct {
+	Case
+	Before, After string // allow, hold, deny or halt
+	Both          bool   // the two whole policies differ about it in the same way
+}
+
+// edit is a change and how to make it alone.
+type edit struct {
+	path, old, new string
+	leans          string
+	apply          func(*Rulebook)
+	cases          []Case
+}
+
+// Diff returns every difference between two policies. Each change is made alone to the old policy, and orders are looked
+// for, over the bounds of both, that it allows or stops; the search is the same every time.
+func Diff(old, new *Rulebook) []Change {
+	if !old.IsValid() || !new.IsValid() {
+		return nil
+	}
+	var out []Change
+	for _, e := range append(settingEdits(old, new), ruleEdits(old, new)...) {
+		alone := *old
+		alone.rules = slices.Clone(old.rules)
+		e.apply(&alone)
+		out = append(out, e.search(old, &alone, new))
+	}
+	return out
+}
+
+// search judges the cases of an edit before and after it.
+func (e edit) search(old, alone, new *Rulebook) Change {
+	c := Change{Path: e.path, Old: e.old, New: e.new, Tried: len(e.cases), Leans: e.leans}
+	best := [2]int{}
+	for _, x := range e.cases {
+		before, after, whole := old.stepFor(x), alone.stepFor(x), new.stepFor(x)
+		if before == after {
+			continue
+		}
+		w := &Witness{Case: x, Before: before.String(), After: after.String()}
+		w.Both = whole != before && (whole > before) == (after > before)
+		score := 1
+		if before == passes || after == passes {
+			score += 2
+		}
+		if w.Both {
+			score++
+		}
+		direction, place := 0, &c.Looser
+		if after > before {
+			direction, place = 1, &c.Tighter
+		}
+		if score > best[direction] {
+			best[direction], *place = score, w
+		}
+	}
+	return c
+}
+
+// stepFor is the verdict on a case as one of four.
+func (b *Rulebook) stepFor(c Case) step {
+	v := b.Evaluate(c.Order, c.Facts, c.Situation)
+	switch {
+	case len(v.Halts) > 0:
+		return halts
+	case v.Effect == Deny:
+		return denies
+	case v.Effect == Hold:
+		return holds
+	}
+	return passes
+}
+
+// Word says which way a change goes.
+func (c Change) Word() string {
+	switch {
+	case c.Tighter != nil && c.Looser != nil:
+		return "tighter and looser"
+	case c.Tighter != nil:
+		return "tighter"
+	case c.Looser != nil:
+		return "looser"
+	case c.Leans != "":
+		return c.Leans
+	}
+	return "different"
+}
+
+// AppendChanges appends changes as text, one after another.
+func AppendChanges(dst []byte, changes []Change) []byte {
+	if len(changes) == 0 {
+		return append(dst, "the policies say the same\n"...)
+	}
+	said := func(s string) string {
+		if s == "" {
+			return "nothing"
+		}
+		return trade.Printable(s, 400)
+	}
+	for _, c := range changes {
+		dst = fmt.Appendf(dst, "%s: %s: %s -> %s\n", c.Word(), c.Path, said(c.Old), said(c.New))
+		for _, w := range []*Witness{c.Tighter, c.Looser} {
+			if w == nil {
+				continue
+			}
+			dst = fmt.Appendf(dst, "    %s: %s before, %s after", w.Case, w.Before, w.After)
+			if !w.Both {
+				dst = append(dst, " (by this change alone)"...)
+			}
+			dst = append(dst, '\n')
+		}
+		if c.Tighter == nil && c.Looser == nil {
+			dst = fmt.Appendf(dst, "    an order that shows it: none found among %d\n", c.Tried)
+		}
+	}
+	return dst
+}
+
+// settingEdits are the changes outside the rules.
+func settingEdits(old, new *Rulebook) []edit {
+	var out []edit
+	add := func(path, was, is, leans string, apply func(*Rulebook), cases []Case) {
+		if was != is {
+			out = append(out, edit{path, was, is, leans, apply, cases})
+		}
+	}
+	p, q := old.quotes, new.quotes
+	add("timezone", old.timezone, new.timezone, "", func(b *Rulebook) { b.timezone = new.timezone }, nil)
+	add("quotes.sources", strings.Join(p.Sources, ", "), strings.Join(q.Sources, ", "), "",
+		func(b *Rulebook) { b.quotes.Sources = q.Sources }, nil)
+	add("quotes.max_age", timeWords(p.MaxAge), timeWords(q.MaxAge), "", func(b *Rulebook) { b.quotes.MaxAge = q.MaxAge }, quoteCases(old, new))
+	add("quotes.max_spread_bps", p.MaxSpread.String(), q.MaxSpread.String(), "",
+		func(b *Rulebook) { b.quotes.MaxSpread, b.quotes.halfSpread = q.MaxSpread, q.halfSpread }, quoteCases(old, new))
+	never := func(*Rulebook) {} // no verdict depends on it
+	add("quotes.max_divergence_bps", p.MaxDivergence.show(), q.MaxDivergence.show(), leaning(p.MaxDivergence, q.MaxDivergence), never, nil)
+	add("quotes.market_slippage_bps", p.Slippage.show(), q.Slippage.show(), leaning(q.Slippage, p.Slippage), never, nil)
+	a, z := old.approval, new.approval
+	add("approval.expires", timeWords(a.Expires), timeWords(z.Expires), leaningTime(a.Expires, z.Expires), never, nil)
+	add("approval.execute_within", timeWords(a.ExecuteWithin), timeWords(z.ExecuteWithin), leaningTime(a.ExecuteWithin, z.ExecuteWithin), never, nil)
+	add("approval.two_approvers_above_notional", a.TwoApprovers.show(), z.TwoApprovers.show(), leaning(a.TwoApprovers, z.TwoApprovers), never, nil)
+	add("approval.max_price_drift_bps", a.MaxPriceDrift.show(), z.MaxPriceDrift.show(), leaning(a.MaxPriceDrift, z.MaxPriceDrift), never, nil)
+	add("approval.max_open_proposals", a.MaxProposals.show(), z.MaxProposals.show(), leaning(a.MaxProposals.amount(), z.MaxProposals.amount()), never, nil)
+	return out
+}
+
+// leaning says which way a bound goes that no verdict shows: less is tighter. Where one of two is left to the
+// configuration nothing is said.
+func leaning(old, new Known) string {
+	switch {
+	case !old.Known || !new.Known:
+		return ""
+	case new.Value.Cmp(old.Value) < 0:
+		return "tighter"
+	}
+	return "looser"
+}
+
+func leaningTime(old, new time.Duration) string {
+	seconds := func(d time.Duration) Known {
+		return Known{Value: decimalOf(uint64(d / (maxDuration / 86_400))), Known: d > 0}
+	}
+	return leaning(seconds(old), seconds(new))
+}
+
+// timeWords writes a duration of the file; none is nothing.
+func timeWords(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+func (k Known) show() string {
+	if !k.Known {
+		return ""
+	}
+	return k.Value.String()
+}
+
+func (c Count) show() string {
+	if !c.Known {
+		return ""
+	}
+	return fmt.Sprint(c.N)
+}
+
+func (c Count) amount() Known { return Known{Value: trade.Whole(uint32(c.N)), Known: c.Known} }
+
+// quoteCases are small orders over quotes as old and as wide as either policy lets them be, and a little more.
+func quoteCases(old, new *Rulebook) []Case {
+	var out []Case
+	for _, b := range []*Rulebook{old, new} {
+		for i := range b.rules {
+			for _, at := range b.rules[i].match.spots() {
+				for _, q := range []Quotes{old.quotes, new.quotes} {
+					out = append(out, at.aged(q)...)
+					out = append(out, at.spread(q)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (p spot) aged(q Quotes) (out []Case) {
+	for _, more := range []time.Duration{0, 1} {
+		if c, ok := p.little(); ok {
+			c.Situation.Quote.Age = q.MaxAge + more
+			c.Says = "with a quote that is " + c.Situation.Quote.Age.String() + " old"
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// spread widens the quote of a small order around 1.00: half the spread on either side.
+func (p spot) spread(q Quotes) (out []Case) {
+	for _, more := range []string{"0", "0.000000001"} {
+		if c, ok := p.little(); ok {
+			one, half := trade.Whole(1), q.halfSpread.Add(decimalText(more))
+			c.Situation.Quote.Bid, c.Situation.Quote.Ask = one.Sub(half), one.Add(half)
+			c.Says = fmt.Sprintf("with a quote of %s to %s", c.Situation.Quote.Bid, c.Situation.Quote.Ask)
+			out = append(out, c)
+		}
+	}
+	return out
+}

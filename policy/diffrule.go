@@ -1,0 +1,329 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sallyport/trade"
+)
+
+// ruleEdits are the changes of rules: what is gone, what has changed, what is new, in the order of the files.
+func ruleEdits(old, new *Rulebook) []edit {
+	var out []edit
+	for i := range old.rules {
+		r := &old.rules[i]
+		at := new.find(r.id)
+		if at < 0 {
+			out = append(out, edit{
+				path: "rules." + r.id, old: r.words(), cases: r.cases(old, new),
+				apply: func(b *Rulebook) { b.rules = slices.DeleteFunc(b.rules, func(x bookRule) bool { return x.id == r.id }) },
+			})
+			continue
+		}
+		out = append(out, r.edits(&new.rules[at], old, new)...)
+	}
+	for i := range new.rules {
+		if r := &new.rules[i]; old.find(r.id) < 0 {
+			out = append(out, edit{
+				path: "rules." + r.id, new: r.words(), cases: r.cases(old, new),
+				apply: func(b *Rulebook) { b.rules = append(b.rules, *r) },
+			})
+		}
+	}
+	return out
+}
+
+func (b *Rulebook) find(id string) int {
+	return slices.IndexFunc(b.rules, func(r bookRule) bool { return r.id == id })
+}
+
+// words says in short what a rule is.
+func (r *bookRule) words() string {
+	if r.deny {
+		return "a rule that denies " + r.match.symbolWords()
+	}
+	return fmt.Sprintf("a rule about %s with %d limits", r.match.symbolWords(), len(r.limits))
+}
+
+func (m *match) symbolWords() string {
+	if m.symbols == nil {
+		return "every symbol"
+	}
+	return shorten(words(m.listed.symbols))
+}
+
+// cases are calm orders that the rule is about, and orders at its bounds and beyond. Of a rule about every symbol they
+// are of those that other rules name.
+func (r *bookRule) cases(books ...*Rulebook) []Case {
+	var out []Case
+	for _, at := range r.match.spots() {
+		out = append(out, at.plain()...)
+		for _, b := range books {
+			for i := range b.rules {
+				if named := b.rules[i].match.listed.symbols; r.match.symbols == nil && len(named) > 0 {
+					at.symbol = named[0]
+					out = append(out, at.plain()...)
+				}
+			}
+		}
+		for k := range r.limits {
+			out = append(out, at.around(&r.limits[k])...)
+		}
+	}
+	return out
+}
+
+// plain are a small buy or sell, the same outside the session, and a sell that is not verified as a reduction.
+func (p spot) plain() (out []Case) {
+	for _, s := range []SessionFact{{Regular: true}, {Extended: true}, {}} {
+		if c, ok := p.little(); ok {
+			c.Situation.Session = s
+			if !s.Regular {
+				c.Says = "outside the regular session"
+			}
+			out = append(out, c)
+		}
+	}
+	if c, ok := p.little(); ok && p.side == trade.Sell {
+		c.Situation.Reduces, c.Says = false, "not verified as a reduction"
+		out = append(out, c)
+	}
+	return out
+}
+
+// around are orders at every bound of a limit and beyond.
+func (p spot) around(l *limit) (out []Case) {
+	for s := holds; s <= halts; s++ {
+		if l.has[s] {
+			u := traits[l.kind].unit
+			out = append(out, p.with(l, u.at(l.bounds[s]))...)
+			out = append(out, p.with(l, u.beyond(l.bounds[s]))...)
+		}
+	}
+	return out
+}
+
+// edits are the changes between two rules of one id.
+func (r *bookRule) edits(n *bookRule, books ...*Rulebook) []edit {
+	var out []edit
+	add := func(path, was, is string, apply func(*bookRule), cases []Case) {
+		if was == is {
+			return
+		}
+		out = append(out, edit{path: "rules." + r.id + "." + path, old: was, new: is, cases: cases, apply: func(b *Rulebook) {
+			apply(&b.rules[b.find(r.id)])
+		}})
+	}
+	if r.deny != n.deny {
+		add("effect", r.words(), n.words(), func(x *bookRule) { *x = *n }, append(r.cases(books...), n.cases(books...)...))
+		return out
+	}
+	both := append(r.cases(books...), n.cases(books...)...)
+	m := &n.match
+	add("match.symbols", r.match.symbolList(), m.symbolList(),
+		func(x *bookRule) { x.match.symbols, x.match.listed.symbols = m.symbols, m.listed.symbols }, r.match.symbolCases(m))
+	add("match.agents", r.match.agentList(), m.agentList(),
+		func(x *bookRule) { x.match.agents, x.match.listed.agents = m.agents, m.listed.agents }, r.match.agentCases(m))
+	add("match.sides", r.match.sideList(), m.sideList(), func(x *bookRule) { x.match.sides = m.sides }, both)
+	add("match.order_types", r.match.typeList(), m.typeList(), func(x *bookRule) { x.match.types = m.types }, both)
+	add("require.session", sessionWords[r.session], sessionWords[n.session], func(x *bookRule) { x.session = n.session }, both)
+	for k := range kindCount {
+		r.limitEdits(n, k, add)
+	}
+	return out
+}
+
+// limitEdits are the changes of one limit: bound by bound, or as a whole where it counts otherwise or is new or gone.
+func (r *bookRule) limitEdits(n *bookRule, k kind, add func(path, was, is string, apply func(*bookRule), cases []Case)) {
+	p, q := r.limit(k), n.limit(k)
+	if p == nil && q == nil {
+		return
+	}
+	path := "limits." + k.String()
+	var cases []Case
+	for _, m := range []*match{&r.match, &n.match} {
+		for _, at := range m.spots() {
+			cases = append(cases, at.acrossLimits(p, q)...)
+		}
+	}
+	if p == nil || q == nil || p.per != q.per || p.window != q.window || !p.risesWith(q) {
+		add(path, p.words(), q.words(), func(x *bookRule) { x.replace(k, q) }, cases)
+		return
+	}
+	for s := holds; s <= halts; s++ {
+		bound := func(l *limit) string {
+			if !l.has[s] {
+				return ""
+			}
+			return traits[k].unit.show(l.bounds[s])
+		}
+		add(path+"."+s.key(), bound(p), bound(q), func(x *bookRule) { x.replace(k, p.withBound(q, s)) }, cases)
+	}
+}
+
+// acrossLimits are orders at the bounds of two limits of one kind, as each of the two counts.
+func (p spot) acrossLimits(a, b *limit) (out []Case) {
+	for _, counts := range []*limit{a, b} {
+		for _, bounds := range []*limit{a, b} {
+			if counts != nil && bounds != nil {
+				l := *bounds
+				l.per, l.window = counts.per, counts.window
+				out = append(out, p.around(&l)...)
+			}
+		}
+	}
+	return out
+}
+
+func (r *bookRule) limit(k kind) *limit {
+	for i := range r.limits {
+		if r.limits[i].kind == k {
+			return &r.limits[i]
+		}
+	}
+	return nil
+}
+
+// replace puts another limit of that kind into a copy of the limits; nil leaves it out.
+func (r *bookRule) replace(k kind, l *limit) {
+	r.limits = slices.DeleteFunc(slices.Clone(r.limits), func(x limit) bool { return x.kind == k })
+	if l != nil && l.first != passes {
+		r.limits = append(r.limits, *l)
+	}
+	slices.SortFunc(r.limits, func(a, b limit) int { return int(a.kind) - int(b.kind) })
+}
+
+// withBound is this limit with one bound of another.
+func (l *limit) withBound(of *limit, s step) *limit {
+	n := *l
+	n.has[s], n.bounds[s], n.counts[s], n.parts[s] = of.has[s], of.bounds[s], of.counts[s], of.parts[s]
+	n.first = passes
+	for x := halts; x > passes; x-- {
+		if n.has[x] {
+			n.first = x
+		}
+	}
+	return &n
+}
+
+// risesWith reports whether each bound of another limit can be taken alone: where its order would be lost, the limit is
+// compared as a whole.
+func (l *limit) risesWith(of *limit) bool {
+	for s := holds; s <= halts; s++ {
+		n, last := l.withBound(of, s), passes
+		for x := holds; x <= halts; x++ {
+			if n.has[x] && last != passes && n.bounds[last].Cmp(n.bounds[x]) >= 0 {
+				return false
+			}
+			if n.has[x] {
+				last = x
+			}
+		}
+	}
+	return true
+}
+
+func (l *limit) words() string {
+	if l == nil {
+		return ""
+	}
+	var parts []string
+	for s := holds; s <= halts; s++ {
+		if l.has[s] {
+			parts = append(parts, s.key()+" "+traits[l.kind].unit.show(l.bounds[s]))
+		}
+	}
+	if traits[l.kind].per != perNothing {
+		parts = append(parts, "per "+l.per.String())
+	}
+	if traits[l.kind].window {
+		parts = append(parts, "window "+l.window.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (m *match) symbolList() string {
+	if m.symbols == nil {
+		return ""
+	}
+	return strings.Join(slices.Sorted(slices.Values(words(m.listed.symbols))), ", ")
+}
+
+func (m *match) agentList() string {
+	if m.agents == nil {
+		return string(everyAgent)
+	}
+	var names []string
+	for _, a := range slices.Sorted(maps.Keys(m.agents)) {
+		names = append(names, string(a))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (m *match) sideList() string {
+	var out []string
+	for s := trade.Buy; s <= trade.Sell; s++ {
+		if m.sides[s] {
+			out = append(out, s.String())
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (m *match) typeList() string {
+	var out []string
+	for t := trade.Limit; t <= trade.StopLimit; t++ {
+		if m.types[t] {
+			out = append(out, t.String())
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// mostShown is how many names a search takes of each list.
+//
+//limit:policy-diff-names A diff tries at most 16 symbols and 16 agents of a rule whose lists have changed.
+const mostShown = 16
+
+// symbolCases are calm orders of symbols that only one of two matches has.
+func (m *match) symbolCases(n *match) []Case {
+	var out []Case
+	for _, pair := range [][2]*match{{m, n}, {n, m}} {
+		tried := 0
+		for _, s := range pair[0].listed.symbols {
+			if pair[1].symbols == nil || !pair[1].symbols[s] {
+				for _, at := range pair[0].spots() {
+					at.symbol = s
+					out = append(out, at.plain()...)
+				}
+				if tried++; tried == mostShown {
+					break
+				}
+			}
+		}
+		for _, at := range pair[0].spots() {
+			out = append(out, at.plain()...)
+		}
+	}
+	return out
+}
+
+// agentCases are calm orders of the agents of both, and of one that neither names.
+func (m *match) agentCases(n *match) []Case {
+	agents := []trade.Agent{someAgent}
+	for _, list := range [][]trade.Agent{m.listed.agents, n.listed.agents} {
+		agents = append(agents, list[:min(len(list), mostShown)]...)
+	}
+	var out []Case
+	for _, pair := range []*match{m, n} {
+		for _, at := range pair.spots() {
+			for _, a := range agents {
+				at.agent = a
+				out = append(out, at.plain()...)
+			}
+		}
+	}
+	return out
+}
