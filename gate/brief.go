@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,6 +26,7 @@ type Brief struct {
 	Quote    *trade.Quote   // nil if the market shows nothing
 	Similar  int            // open intents of the same agent for the same order, this one left out
 	Unknown  int            // orders of the account whose outcome is not known
+	Policy   string         // the SHA-256 of the policy in force now; empty if there is none
 	Now      time.Time
 }
 
@@ -61,6 +63,7 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 	if d, _, err := g.History(ctx, id); err == nil { // which has the agent's own words
 		b.Decision = d
 	}
+	b.Policy = g.policy.view().SHA256
 	if q, found, err := g.Quote(ctx, b.Decision.Order.Symbol()); err == nil && found {
 		b.Quote = &q
 	}
@@ -109,7 +112,7 @@ func (b Brief) Text() string {
 	fmt.Fprintf(&w, "Sallyport - %s, account %s\n", strings.ToUpper(venueKind(b.Account)), b.Account)
 	fmt.Fprintf(&w, "Agent %s%s\n", d.Agent, sessionOf(b.Session))
 	fmt.Fprintf(&w, "Proposal %s\n", d.Intent)
-	fmt.Fprintf(&w, "Expires %s UTC, in %s\n\n", d.Hold.Expires.UTC().Format("15:04:05"), max(left, 0))
+	fmt.Fprintf(&w, "Expires %s UTC, in %s\n\n", d.Hold.Expires.UTC().Format("2006-01-02 15:04:05"), max(left, 0))
 	fmt.Fprintf(&w, "%s TO %s %s %s (shares) %s %s %s\n", strings.ToUpper(o.Side().String()), strings.ToUpper(b.Effect), o.Quantity(),
 		o.Symbol(), strings.ToUpper(o.Type().String()), o.LimitPrice().Money(), strings.ToUpper(o.TimeInForce().String()))
 	fmt.Fprintf(&w, "Worst-case value %s USD (quantity x limit price)\n", o.Notional().Money())
@@ -120,7 +123,7 @@ func (b Brief) Text() string {
 	}
 	fmt.Fprintf(&w, "Position %s %s -> %s (pending buys %s, sells %s)\n", o.Symbol(), b.Position, b.After, b.Working, b.Selling)
 	w.WriteString(b.market())
-	w.WriteString("Exits: NO STOP\n\nWhy held:\n")
+	w.WriteString("Exits: no stop loss, no take profit\n\nWhy held:\n")
 	for i, r := range d.Reasons {
 		if i == maxShownRules {
 			fmt.Fprintf(&w, "  +%d more\n", len(d.Reasons)-i)
@@ -129,7 +132,7 @@ func (b Brief) Text() string {
 		fmt.Fprintf(&w, "  %s: %s\n", r.Code, trade.Printable(r.Message, 200))
 	}
 	if d.Hold.Approvers > 1 {
-		fmt.Fprintf(&w, "Needs %d persons; approved by %d\n", d.Hold.Approvers, len(d.ApprovedBy))
+		fmt.Fprintf(&w, "Needs %d persons; approved by %s\n", d.Hold.Approvers, cmp.Or(strings.Join(d.ApprovedBy, ", "), "nobody yet"))
 	}
 	if b.Similar > 0 {
 		fmt.Fprintf(&w, "%d open order(s) of this agent are the same\n", b.Similar)
@@ -141,10 +144,21 @@ func (b Brief) Text() string {
 		w.WriteString("After approval the agent's own tool makes the call, not Sallyport\n")
 	}
 	fmt.Fprintf(&w, "\nOrder digest %s, policy %s\n", o.Digest().String()[:8], short(d.PolicySHA256))
+	if b.Policy != d.PolicySHA256 {
+		fmt.Fprintf(&w, "THE POLICY HAS CHANGED to %s: an approval will be refused\n", short(b.Policy))
+	}
 	if d.AgentReason != "" {
-		fmt.Fprintf(&w, "\nThe agent says (untrusted): %q\n", trade.Printable(d.AgentReason, maxShownReason))
+		fmt.Fprintf(&w, "\nThe agent says (untrusted): %q\n", firstRunes(d.AgentReason, maxShownReason))
 	}
 	return w.String()
+}
+
+// firstRunes cuts a text.
+func firstRunes(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
 }
 
 func venueKind(a trade.Account) string {

@@ -164,7 +164,7 @@ func TestDeniedProposalReachesNobody(t *testing.T) {
 		t.Fatalf("%v, %v", ps, err)
 	}
 	_, err := o.Approve(ctx, press(o.anna, d))
-	o.wantRefused(t, err, policy.ProposalEnded)
+	o.wantRefused(t, err, policy.ProposalUnknown)
 }
 
 // TestEveryActionInEveryState tries each transition of the proposal machine from each state: only those that the table
@@ -301,8 +301,8 @@ func TestPressThatDoesNotCount(t *testing.T) {
 		"another credential since":   {press(stale, d), policy.PersonUnknown},
 		"no digest":                  {gate.Press{By: o.olga, Proposal: d.Intent}, policy.DigestMismatch},
 		"another one's digest":       {gate.Press{By: o.olga, Proposal: d.Intent, Digest: other.Order.Digest()}, policy.DigestMismatch},
-		"a proposal that is not one": {unknown, policy.ProposalEnded},
-		"no proposal":                {gate.Press{By: o.olga}, policy.ProposalEnded},
+		"a proposal that is not one": {unknown, policy.ProposalUnknown},
+		"no proposal":                {gate.Press{By: o.olga}, policy.ProposalUnknown},
 	} {
 		for action, act := range map[string]func(gate.Press) error{
 			"approve": func(p gate.Press) error { _, err := o.Approve(ctx, p); return err },
@@ -375,8 +375,12 @@ func TestExpiryIsStrict(t *testing.T) {
 	}
 	d = o.propose(t, buy(t, "11"))
 	o.clock.pass(30 * time.Minute)
-	_, err := o.Approve(ctx, press(o.anna, d))
-	o.wantRefused(t, err, policy.ProposalExpired)
+	wrong := press(o.anna, d)
+	wrong.Digest = trade.Digest{}
+	_, err := o.Approve(ctx, wrong)
+	o.wantRefused(t, err, policy.ProposalExpired) // whatever is wrong besides
+	_, err = o.Approve(ctx, press(o.anna, d))
+	o.wantRefused(t, err, policy.ProposalExpired) // also once that is on record
 	if o.state(t, d) != ledger.ApprovalExpired {
 		t.Fatal(o.state(t, d))
 	}
@@ -543,7 +547,7 @@ func TestPeopleAreNotFlooded(t *testing.T) {
 		o.propose(t, buy(t, string(rune('1'+i))))
 	}
 	d := o.Propose(ctx, buy(t, "9"))
-	wantDecision(t, d, policy.Deny, ledger.Blocked, "APPROVAL_REQUIRED PROPOSALS_EXCEED_LIMIT ")
+	wantDecision(t, d, policy.Deny, ledger.Blocked, "PROPOSALS_EXCEED_LIMIT ")
 	o.propose(t, buy(t, "9", byAgent("other")))
 	o.clock.pass(30 * time.Minute)
 	o.propose(t, buy(t, "9"))

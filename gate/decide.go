@@ -367,12 +367,16 @@ func (j *judgement) controlReasons(st *ledger.State) []policy.Reason {
 		rs = append(rs, policy.Reason{Code: policy.DaemonRequired, Message: ErrDaemonRequired.Error()})
 	}
 	for _, s := range j.stops(st) {
-		rs = append(rs, policy.Reason{
-			Code: policy.KillSwitchActive, Field: s.Scope.String(),
-			Message: fmt.Sprintf("the kill switch of %s is engaged by %s: %s", s.Scope, trade.Printable(s.By, 64), trade.Printable(s.Reason, 200)),
-		})
+		rs = append(rs, stopReason(s))
 	}
 	return rs
+}
+
+func stopReason(s ledger.Stop) policy.Reason {
+	return policy.Reason{
+		Code: policy.KillSwitchActive, Field: s.Scope.String(),
+		Message: fmt.Sprintf("the kill switch of %s is engaged by %s: %s", s.Scope, trade.Printable(s.By, 64), trade.Printable(s.Reason, 200)),
+	}
 }
 
 func (j *judgement) stops(st *ledger.State) []ledger.Stop {

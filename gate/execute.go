@@ -61,6 +61,12 @@ func (g *Gate) refused(c Call, code trade.Code, message string) ledger.Decision 
 func (g *Gate) unavailable(c Call, err error) ledger.Decision {
 	d := g.refused(c, policy.JournalUnavailable, "the decision could not be recorded, so nothing was done: "+trade.Printable(err.Error(), 200))
 	d.Error, d.RetryAfter = "journal_unavailable", retryAfter
+	for _, s := range g.stoppedOutside(d.At) { // which time does not cure
+		if s.Scope.Covers(c.Account, c.Origin.Agent, c.Order.Symbol()) {
+			d.Reasons = append(d.Reasons, stopReason(s))
+			d.Stops, d.Error, d.RetryAfter = append(d.Stops, s), "killswitch_active", 0
+		}
+	}
 	return d
 }
 

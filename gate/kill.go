@@ -86,7 +86,11 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
+		r.Keep = r.Keep || r.Person.name == "" && g.kept(r.Scope) // what a person keeps, only a person ends
 		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason, Keep: r.Keep})
+		if rep.Repeated {
+			rep.Stop = g.inForce(r.Scope)
+		}
 		return nil
 	})
 	if rep.Recorded = err == nil; !rep.Recorded {
@@ -97,11 +101,69 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 			return rep, fmt.Errorf("the kill switch could not be engaged for other processes: %w", errors.Join(err, fileErr))
 		}
 		g.pause(g.cfg.SendWithin) // what was decided before the file was there can leave until then
+		rep.Orders = g.cancelUnrecorded(ctx, r)
 		return rep, nil
 	}
-	g.awaitSends(ctx, r.Scope, rep.Stop.Since)
-	rep.Orders = g.stopOrders(ctx, rep.Stop)
+	if r.Scope.Kind == ledger.Everything {
+		_, _ = WriteStopFile(g.cfg.Home, rep.Stop) // so that it stands even if the journal is lost; a reset takes it away
+	}
+	since := g.now()
+	g.awaitSends(ctx, r.Scope, since)
+	rep.Orders = g.stopOrders(ctx, ledger.Stop{Scope: r.Scope, Since: since, Keep: r.Keep})
 	return rep, nil
+}
+
+// inForce returns the stop of that scope as it stands.
+func (g *Gate) inForce(scope ledger.Scope) ledger.Stop {
+	for _, s := range g.follow.state.Stops() {
+		if s.Scope == scope {
+			return s
+		}
+	}
+	return ledger.Stop{Scope: scope}
+}
+
+// kept reports whether a stop that covers the scope keeps working orders.
+func (g *Gate) kept(scope ledger.Scope) bool {
+	for _, s := range g.follow.state.Stops() {
+		if s.Keep && (s.Scope == scope || s.Scope.Kind == ledger.Everything) {
+			return true
+		}
+	}
+	return false
+}
+
+// cancelUnrecorded cancels what the broker itself shows as open, when nothing can be recorded: a cancel opens no risk, and
+// the broker tells of it later. Whose orders they are is not known then, so a stop of one agent leaves them.
+//
+//limit:gate-cancel-unrecorded A stop cancels at the broker also when the journal cannot be written, unless it is of one agent.
+func (g *Gate) cancelUnrecorded(ctx context.Context, r StopRequest) (all []StopOrder) {
+	if g.cfg.Broker == nil || r.Keep || r.Scope.Kind == ledger.OneAgent {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer cancel()
+	working, err := g.cfg.Broker.Working(ctx)
+	if err != nil {
+		return nil // nothing is known, and nothing is said
+	}
+	for _, v := range working {
+		if !r.Scope.Covers(g.cfg.Account, "", v.Symbol) {
+			continue
+		}
+		o := StopOrder{Intent: intentOf(v.ID), State: StopUnknown}
+		permit := mint(CancelOrder, Cleared{ID: v.ID, NotAfter: g.cfg.Now().Add(g.cfg.SendWithin)})
+		f := g.ask(o.Intent, func() (Receipt, error) { return g.cfg.Broker.Cancel(ctx, permit) })
+		switch o.Message = trade.Printable(f.out.Message, 200); f.out.Outcome {
+		case trade.Accepted:
+			o.State, o.Message = StopGone, "cancelled without a record, since the journal cannot be written"
+		case trade.Rejected:
+			o.State = StopStillThere
+		case trade.Unknown:
+		}
+		all = append(all, o)
+	}
+	return all
 }
 
 func cut(reason string) string { return trade.Printable(reason, maxReasonText) }
@@ -175,12 +237,15 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 		o.Message = "a hook has permitted it, and the harness may have made the call"
 	case o.Order.Account() != g.cfg.Account && g.cfg.Broker != nil:
 		o.Message = "it is at a venue that this gate does not reach"
-	case g.cfg.Broker == nil:
-		o.State, o.Message = StopPending, "this process reaches no broker; it is cancelled when one that does next starts"
 	case keep:
 		o.State = StopKept
+	case g.cfg.Broker == nil:
+		o.State, o.Message = StopPending, "this process reaches no broker; it is cancelled when one that does next starts"
+		if err := g.wantCancel(ctx, o.Intent); err != nil {
+			o.State, o.Message = StopUnknown, "that it is to be cancelled could not be recorded"
+		}
 	default:
-		res, err := g.Cancel(ctx, Origin{Agent: bySallyport, Surface: "gate", Tool: "kill"}, o.Intent)
+		res, err := g.Cancel(ctx, stopOrigin(), o.Intent)
 		switch {
 		case errors.Is(err, ErrNoOpenOrder) || err == nil && res.Outcome == trade.Accepted:
 			o.State = StopGone
@@ -192,6 +257,38 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 			o.Message = trade.Printable(res.Message, 200)
 		}
 	}
+}
+
+// wantCancel records that an order is to be cancelled by whoever next has the broker, whatever becomes of the stop.
+func (g *Gate) wantCancel(ctx context.Context, id trade.IntentID) error {
+	return g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: stopOrigin(), NotAfter: at})
+		return nil
+	})
+}
+
+func stopOrigin() Origin { return Origin{Agent: bySallyport, Surface: "gate", Tool: "kill"} }
+
+// cancelWanted cancels what was to be cancelled when an earlier process ended, or when none had the broker.
+//
+//limit:gate-cancel-wanted A cancel that was asked for and not answered is asked again by whoever next has the broker, also after the stop was reset.
+func (g *Gate) cancelWanted(ctx context.Context) error {
+	var wanted []trade.IntentID
+	err := g.journal.Read(ctx, func() error {
+		for _, o := range g.follow.state.Opens() {
+			if o.Cancelling && o.Order.Account() == g.cfg.Account {
+				wanted = append(wanted, o.Intent)
+			}
+		}
+		return nil
+	})
+	for _, id := range wanted {
+		if _, cancelErr := g.Cancel(ctx, stopOrigin(), id); cancelErr != nil && !errors.Is(cancelErr, ErrNoOpenOrder) {
+			err = errors.Join(err, cancelErr)
+		}
+	}
+	return err
 }
 
 // cancelStopped cancels what still works under a stop, as a stop without a broker has promised.
@@ -262,7 +359,7 @@ func (g *Gate) Reset(ctx context.Context, by Person, scope ledger.Scope, reason 
 	err = g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		if refused = g.listed(by); refused == nil && !g.follow.state.Engaged(scope) {
-			refused = refusal(policy.ScopeUnknown, "the kill switch of %s is not engaged", scope)
+			refused = refusal(policy.NotEngaged, "the kill switch of %s is not engaged", scope)
 		}
 		if refused != nil {
 			g.refuse(tx, at, attempt{action: "reset", by: by.who(), channel: by.channel}, refused)

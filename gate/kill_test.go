@@ -198,7 +198,11 @@ func TestStopWithoutABrokerCancelsLater(t *testing.T) {
 			cfg := o.cfg
 			cfg.Daemon, cfg.Broker = false, nil
 			rep := must(reopen(t, cfg).Kill(ctx, gate.StopRequest{Local: "x", Reason: "y", Keep: keep}))(t)
-			if len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopPending {
+			want := gate.StopPending
+			if keep {
+				want = gate.StopKept
+			}
+			if len(rep.Orders) != 1 || rep.Orders[0].State != want {
 				t.Fatalf("%+v", rep)
 			}
 			o.Gate = reopen(t, o.cfg)
@@ -208,6 +212,113 @@ func TestStopWithoutABrokerCancelsLater(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPendingCancelOutlivesAReset: what a stop without a broker has promised is kept although the stop is reset before.
+//
+//attack:gate-cancel-wanted
+func TestPendingCancelOutlivesAReset(t *testing.T) {
+	o := newOffice(t)
+	o.v.rests = true
+	d := o.Execute(ctx, buy(t, "1"))
+	later := o.Execute(ctx, call(t, "buy", "MSFT", "1", "1.00"))
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg := o.cfg
+	cfg.Daemon, cfg.Broker = false, nil
+	alone := reopen(t, cfg)
+	must(alone.Kill(ctx, stop("stop", scopeOf(t, "symbol:AAPL"))))(t)
+	anna := must(alone.Identify(ctx, o.creds["anna"], "test"))(t)
+	if err := alone.Reset(ctx, anna, scopeOf(t, "symbol:AAPL"), "looked at"); err != nil {
+		t.Fatal(err)
+	}
+	o.Gate = reopen(t, o.cfg)
+	for id, want := range map[trade.IntentID]string{d.Intent: "cancelled", later.Intent: "working"} {
+		if now, _, err := o.History(ctx, id); err != nil || now.OrderStatus() != want {
+			t.Errorf("%v: %s; want %s", err, now.AppendJSON(nil), want)
+		}
+	}
+}
+
+// TestAgentDoesNotEndWhatAPersonKeeps: a person's stop keeps working orders, and an agent's stop after it cancels none.
+func TestAgentDoesNotEndWhatAPersonKeeps(t *testing.T) {
+	o := newOffice(t)
+	o.v.rests = true
+	d := o.Execute(ctx, buy(t, "1"))
+	must(o.Kill(ctx, gate.StopRequest{Person: o.anna, Reason: "look", Keep: true}))(t)
+	rep := must(o.Kill(ctx, gate.StopRequest{Agent: "bot", Tier: trade.TierPropose, Reason: "me too"}))(t)
+	if !rep.Repeated || rep.Stop.By != "person:anna" || rep.Stop.Reason != "look" || rep.Orders[0].State != gate.StopKept {
+		t.Fatalf("%+v", rep)
+	}
+	if now, _, err := o.History(ctx, d.Intent); err != nil || now.OrderStatus() != "working" {
+		t.Fatalf("%v: %s", err, now.AppendJSON(nil))
+	}
+	if rep := must(o.Kill(ctx, gate.StopRequest{Person: o.olga, Reason: "all"}))(t); rep.Orders[0].State != gate.StopGone {
+		t.Fatalf("%+v", rep)
+	}
+}
+
+// TestKillCancelsWithoutAJournal: the broker is asked to cancel although nothing can be recorded.
+//
+//attack:gate-cancel-unrecorded
+func TestKillCancelsWithoutAJournal(t *testing.T) {
+	for text, want := range map[string]int{"everything": 2, "symbol:AAPL": 1, "agent:local": 0} {
+		t.Run(text, func(t *testing.T) {
+			v := &venue{rests: true}
+			home := filepath.Join(t.TempDir(), "home")
+			cfg := config(home, v)
+			cfg.SendWithin = 300 * time.Millisecond
+			g := must(gate.Open(ctx, cfg))(t)
+			defer g.Close() // its error is that of the harm
+			g.Execute(ctx, buy(t, "1"))
+			g.Execute(ctx, call(t, "buy", "MSFT", "1", "1.00"))
+			if err := os.Remove(filepath.Join(home, gate.JournalName)); err != nil {
+				t.Fatal(err)
+			}
+			rep := must(g.Kill(ctx, stop("no journal", scopeOf(t, text))))(t)
+			gone := 0
+			for _, x := range rep.Orders {
+				if x.State == gate.StopGone {
+					gone++
+				}
+			}
+			if left := must(v.Working(ctx))(t); rep.Recorded || gone != want || len(left) != 2-want {
+				t.Fatalf("%d left: %+v", len(left), rep)
+			}
+		})
+	}
+}
+
+// TestStopOutlivesTheJournal: the journal is put back from before the stop, and the stop still stands.
+func TestStopOutlivesTheJournal(t *testing.T) {
+	o := newOffice(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if err := o.Backup(ctx, backup); err != nil {
+		t.Fatal(err)
+	}
+	must(o.Kill(ctx, stop("before the loss")))(t)
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(o.cfg.Home, gate.JournalName)
+	raw, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(path + "-wal")
+	os.Remove(path + "-shm")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Gate = reopen(t, o.cfg)
+	if d := o.Execute(ctx, buy(t, "1")); d.Error != "killswitch_active" || !strings.Contains(d.Stops[0].Reason, "before the loss") {
+		t.Fatalf("%s", d.AppendJSON(nil))
+	}
+	if err := o.Reset(ctx, o.anna, ledger.Scope{}, "seen"); err != nil {
+		t.Fatal(err)
+	}
+	wantDecision(t, o.Execute(ctx, buy(t, "1")), policy.Allow, ledger.Succeeded, "")
 }
 
 // TestReductionPassesAKill: a person may sell what the broker shows, and no more, while everything is stopped.
@@ -540,7 +651,7 @@ func TestJournalThatFailsEngages(t *testing.T) {
 			defer g.Close() // its error is that of the harm
 			wantDecision(t, g.Execute(ctx, buy(t, "1")), policy.Allow, ledger.Succeeded, "")
 			harm(t, filepath.Join(home, gate.JournalName))
-			if d := g.Execute(ctx, buy(t, "2")); d.Verdict != policy.Deny || d.Error != "journal_unavailable" {
+			if d := g.Execute(ctx, buy(t, "2")); d.Verdict != policy.Deny || d.Error != "killswitch_active" || codes(d) != "JOURNAL_UNAVAILABLE KILL_SWITCH_ACTIVE " || d.RetryAfter != 0 {
 				t.Fatalf("%s", d.AppendJSON(nil))
 			}
 			if _, err := os.Stat(filepath.Join(home, gate.StopName)); err != nil {
@@ -576,7 +687,7 @@ func full(home string) int {
 		c := theOrder()
 		c.Tags.ClientOrderID = trade.ClientOrderID(fmt.Sprintf("o-%d", n))
 		d := g.Execute(ctx, c)
-		if d.Error == "journal_unavailable" {
+		if strings.HasPrefix(codes(d), "JOURNAL_UNAVAILABLE") {
 			if rep, err := g.Kill(ctx, stop("the disk is full")); err != nil || rep.Recorded {
 				fmt.Fprintf(os.Stderr, "%v, %+v\n", err, rep)
 				return 4

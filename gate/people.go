@@ -324,7 +324,7 @@ func (g *Gate) RotatePerson(ctx context.Context, owner Person, name string) (sec
 				return ledger.PersonSet{Person: q, By: "person:" + owner.name}, nil
 			}
 		}
-		return nil, refusal(policy.NameTaken, "there is no person %s", trade.Printable(name, 64))
+		return nil, refusal(policy.NameUnknown, "there is no person %s", trade.Printable(name, 64))
 	})
 }
 
@@ -334,12 +334,12 @@ func (g *Gate) RemovePerson(ctx context.Context, owner Person, name string) erro
 		for _, q := range st.People() {
 			switch {
 			case q.Name == name && q.Owner:
-				return nil, refusal(policy.NotTheOwner, "the owner cannot be removed; rotate the credential")
+				return nil, refusal(policy.OwnerStays, "the owner cannot be removed; rotate the credential")
 			case q.Name == name:
 				return ledger.PersonRemoved{Name: name, By: "person:" + owner.name}, nil
 			}
 		}
-		return nil, refusal(policy.NameTaken, "there is no person %s", trade.Printable(name, 64))
+		return nil, refusal(policy.NameUnknown, "there is no person %s", trade.Printable(name, 64))
 	})
 	return err
 }
@@ -363,7 +363,7 @@ func (g *Gate) RotateAgent(ctx context.Context, owner Person, agent trade.Agent)
 				return ledger.GrantSet{Grant: q, By: "person:" + owner.name}, nil
 			}
 		}
-		return nil, refusal(policy.NameTaken, "there is no agent %s", trade.Printable(string(agent), 64))
+		return nil, refusal(policy.NameUnknown, "there is no agent %s", trade.Printable(string(agent), 64))
 	})
 }
 
@@ -375,7 +375,7 @@ func (g *Gate) RemoveAgent(ctx context.Context, owner Person, agent trade.Agent)
 				return ledger.GrantRemoved{Agent: agent, By: "person:" + owner.name}, nil
 			}
 		}
-		return nil, refusal(policy.NameTaken, "there is no agent %s", trade.Printable(string(agent), 64))
+		return nil, refusal(policy.NameUnknown, "there is no agent %s", trade.Printable(string(agent), 64))
 	})
 	return err
 }

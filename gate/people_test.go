@@ -41,7 +41,9 @@ func TestOnlyTheOwnerAdministers(t *testing.T) {
 			}
 		})
 	}
-	o.wantRefused(t, o.RemovePerson(ctx, o.olga, "olga"), policy.NotTheOwner)
+	o.wantRefused(t, o.RemovePerson(ctx, o.olga, "olga"), policy.OwnerStays)
+	o.wantRefused(t, o.RemovePerson(ctx, o.olga, "nosuch"), policy.NameUnknown)
+	o.wantRefused(t, o.RemoveAgent(ctx, o.olga, "nosuch"), policy.NameUnknown)
 	for bad, code := range map[string]trade.Code{
 		"": policy.NameMalformed, "a b": policy.NameMalformed, strings.Repeat("a", 65): policy.NameMalformed, "\u0430nna": policy.NameMalformed,
 		"anna": policy.NameTaken, "ANNA": policy.NameTaken,
@@ -216,6 +218,8 @@ func TestAgentCancelsItsOwn(t *testing.T) {
 	if res, err := o.CancelOwn(ctx, origin, trade.TierPropose, d.Intent); err != nil || res.Outcome != trade.Accepted {
 		t.Fatalf("%+v, %v: a stop must not stop a cancel", res, err)
 	}
+	_, err = o.CancelOwn(ctx, origin, trade.TierPropose, d.Intent) // which has ended
+	o.wantRefused(t, err, policy.OrderNotOpen)
 	_, err = o.CancelOwn(ctx, origin, trade.TierPropose, "no intent")
 	o.wantRefused(t, err, policy.OrderNotYours)
 }
@@ -296,7 +300,7 @@ func TestBriefShowsWhatAPersonNeeds(t *testing.T) {
 	for _, part := range []string{
 		"PAPER, account paper", "Agent local, session s1", "Proposal " + string(d.Intent), "Expires ", "BUY TO INCREASE 6 AAPL (shares) LIMIT 100.00 DAY",
 		"Worst-case value 600.00 USD", "Cash 100000.00 USD -> 99400.00", "Position AAPL 10 -> 16", "Market bid 99.00, ask 101.00, last 100.00", "old",
-		"NO STOP", "Why held:", "APPROVAL_REQUIRED", "Needs 2 persons; approved by 1", "Order digest " + d.Order.Digest().String()[:8], "policy ",
+		"Exits: no stop loss", "Why held:", "APPROVAL_REQUIRED", "Needs 2 persons; approved by olga", "Order digest " + d.Order.Digest().String()[:8], "policy ",
 		"The agent says (untrusted): ",
 	} {
 		i := strings.Index(text, part)

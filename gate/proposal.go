@@ -74,8 +74,20 @@ func (j *judgement) holding(r *ledger.Ruling) {
 	}
 	if j.proposing {
 		r.Effect = policy.Hold
-		r.Reasons = append(r.Reasons, policy.Reason{Code: policy.ApprovalRequired, Message: "a proposal waits for a person"})
+		r.Reasons = append(r.Reasons, policy.Reason{Code: policy.ApprovalRequired, Message: j.waits()})
 	}
+}
+
+// waits says for whom a proposal waits, and that nobody can decide now where that is so.
+func (j *judgement) waits() string {
+	approver := slices.ContainsFunc(j.g.follow.state.People(), func(p ledger.Person) bool { return p.Approver })
+	switch {
+	case !approver:
+		return "a proposal waits for a person, and no approver is listed now"
+	case !j.g.cfg.Daemon:
+		return "a proposal waits for a person, and is executed by the daemon, which is not this process"
+	}
+	return "a proposal waits for a person"
 }
 
 // heldHere makes a proposal of a judgement that holds: the same one if it is open already, none if there are too many.
@@ -88,7 +100,7 @@ func (j *judgement) heldHere(at time.Time, r *ledger.Ruling) (open *ledger.Open,
 	terms, count := j.g.cfg.Approval, st.Asking(j.call.Origin.Agent)
 	if count >= terms.MaxOpen {
 		r.Effect = policy.Deny
-		r.Reasons = append(r.Reasons, policy.Reason{
+		r.Reasons = append(r.Reasons[:0:0], policy.Reason{
 			Code: policy.ProposalsExceedLimit, Limit: fmt.Sprint(terms.MaxOpen), Observed: fmt.Sprint(count + 1),
 			Message: fmt.Sprintf("this agent has %d open proposals, and may have %d", count, terms.MaxOpen),
 		})
@@ -148,7 +160,7 @@ func (g *Gate) Decline(ctx context.Context, p Press) (ledger.Decision, error) {
 func (g *Gate) press(ctx context.Context, pr *pressing, act func(tx *journal.Tx, at time.Time, open *ledger.Open)) (ledger.Decision, error) {
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
-		open, r := pr.check(at)
+		open, r := pr.check(tx, at)
 		g.expire(tx, at)
 		if pr.refused = r; r == nil {
 			act(tx, at, open)
@@ -176,7 +188,7 @@ func (g *Gate) press(ctx context.Context, pr *pressing, act func(tx *journal.Tx,
 //
 //limit:gate-approver-listed An approval or a no counts only from a person who is a listed approver at that moment.
 //limit:gate-digest-bound An approval or a no counts only for exactly the digest of the proposal that it names.
-func (pr *pressing) check(at time.Time) (*ledger.Open, *Refusal) {
+func (pr *pressing) check(tx *journal.Tx, at time.Time) (*ledger.Open, *Refusal) {
 	person, r := pr.g.personNow(pr.p.By)
 	if r != nil {
 		return nil, r
@@ -190,13 +202,51 @@ func (pr *pressing) check(at time.Time) (*ledger.Open, *Refusal) {
 	open, r := pr.g.proposal(pr.p.Proposal)
 	switch {
 	case r != nil:
-		return nil, r
+		return nil, pr.g.whyNotOpen(tx, pr.p.Proposal)
+	case !at.Before(open.Ends()):
+		return nil, expired(open.Ends())
 	case open.Order.Digest() != pr.p.Digest:
 		return nil, refusal(policy.DigestMismatch, "the digest is not that of this proposal")
-	case !at.Before(open.Ends()):
-		return nil, refusal(policy.ProposalExpired, "the proposal's time was over at %s", open.Ends().Format(ledger.TimeFormat))
 	}
 	return open, nil
+}
+
+func expired(at time.Time) *Refusal {
+	return refusal(policy.ProposalExpired, "the proposal's time was over at %s", at.Format(ledger.TimeFormat))
+}
+
+// whyNotOpen says what became of a proposal that is not open, or that there never was one.
+func (g *Gate) whyNotOpen(tx *journal.Tx, id trade.IntentID) *Refusal {
+	shown := trade.Printable(string(id), 64)
+	recs, err := tx.Find(journal.Key(ledger.IntentKey(id)))
+	if err != nil {
+		return refusal(policy.ProposalEnded, "proposal %s is not open, and what became of it cannot be looked up", shown)
+	}
+	found := refusal(policy.ProposalUnknown, "there is no proposal %s", shown)
+	for _, r := range recs {
+		e, err := ledger.Decode(r.Body)
+		if err != nil || e.About() != id {
+			continue
+		}
+		switch e := e.(type) {
+		case ledger.ProposalEnded:
+			if e.State == ledger.ApprovalExpired {
+				return expired(r.At)
+			}
+			found = refusal(policy.ProposalEnded, "proposal %s was ended by %s: %s", shown, e.By, e.State)
+		case ledger.Rejudged:
+			word := "was executed"
+			if e.Ruling.Effect != policy.Allow {
+				word = "was refused when it was judged again"
+			}
+			found = refusal(policy.ProposalEnded, "proposal %s %s", shown, word)
+		case ledger.Concluded, ledger.Happened:
+			if found.Code == policy.ProposalUnknown {
+				found = refusal(policy.ProposalEnded, "intent %s is not a proposal that is open", shown)
+			}
+		}
+	}
+	return found
 }
 
 // proposal finds an open proposal.
@@ -384,13 +434,15 @@ func (g *Gate) Withdraw(ctx context.Context, o Origin, tier trade.Tier, id trade
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		var open *ledger.Open
-		open, refused = g.proposal(id)
+		if open, refused = g.proposal(id); refused != nil {
+			refused = g.whyNotOpen(tx, id)
+		}
 		switch {
 		case refused != nil:
 		case open.Origin.Agent != o.Agent:
 			refused = refusal(policy.ProposalNotYours, "the proposal is another agent's")
 		case !at.Before(open.Ends()):
-			refused = refusal(policy.ProposalExpired, "the proposal's time was over at %s", open.Ends().Format(ledger.TimeFormat))
+			refused = expired(open.Ends())
 		}
 		g.expire(tx, at)
 		if refused != nil {

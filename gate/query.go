@@ -101,6 +101,10 @@ func (g *Gate) CancelOwn(ctx context.Context, o Origin, tier trade.Tier, id trad
 	if err != nil {
 		return CancelResult{Intent: id}, err
 	}
+	if d, _, err := g.History(ctx, id); err == nil && !mine && d.Agent == o.Agent {
+		return CancelResult{Intent: id}, g.refuseNow(ctx, attempt{intent: knownID(id), action: "cancel", by: "agent:" + string(o.Agent), channel: o.Surface},
+			refusal(policy.OrderNotOpen, "order %s is not open at the broker", trade.Printable(string(id), 64)))
+	}
 	if !mine { // whether another agent has it is not this one's to know
 		return CancelResult{Intent: id}, g.refuseNow(ctx, attempt{intent: knownID(id), action: "cancel", by: "agent:" + string(o.Agent), channel: o.Surface},
 			refusal(policy.OrderNotYours, "this agent has no open order %s", trade.Printable(string(id), 64)))

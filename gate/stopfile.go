@@ -123,7 +123,7 @@ func (g *Gate) stoppedOutside(now time.Time) []ledger.Stop {
 		stop.Since = now
 		all = append(all, stop)
 	}
-	if why := g.tripped.Load(); why != nil {
+	if why := g.tripped.Load(); why != nil && !engaged(all, ledger.Scope{}) {
 		all = append(all, ledger.Stop{By: bySallyport, Reason: *why, Since: now})
 	}
 	return all

@@ -24,9 +24,22 @@ func (s *State) Apply(at time.Time, e Event) {
 		if o := s.Open(e.Intent); o != nil {
 			o.Asked = true
 		}
-	case Flagged, CancelAsked, CancelEnded, AttemptRefused: // evidence only
+	case CancelAsked:
+		s.cancelling(e.Intent, true)
+	case CancelEnded:
+		s.cancelling(e.Intent, false)
+	case Flagged, AttemptRefused: // evidence only
 	default:
 		s.control(at, e)
+	}
+}
+
+// cancelling notes that a cancel of an order was asked for and is not answered yet.
+//
+//limit:ledger-cancelling A cancel that was asked for stays wanted until the broker has answered it.
+func (s *State) cancelling(id trade.IntentID, wanted bool) {
+	if o := s.Open(id); o != nil {
+		o.Cancelling = wanted
 	}
 }
 

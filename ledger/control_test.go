@@ -182,6 +182,20 @@ func grantByHash(s *State, hash string) (Grant, bool) {
 	return Grant{}, false
 }
 
+//attack:ledger-cancelling
+func TestCancelStaysWantedUntilItIsAnswered(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	s := fold(allowed(1, o, ClearsSend), CancelAsked{Intent: intent(1), NotAfter: t0})
+	restored, err := ReadSnapshot(s.AppendSnapshot(nil))
+	if err != nil || !s.Open(intent(1)).Cancelling || !restored.Open(intent(1)).Cancelling {
+		t.Fatalf("a cancel that was asked for is forgotten: %v", err)
+	}
+	s.Apply(t0, CancelEnded{Intent: intent(1), Outcome: trade.Rejected})
+	if s.Open(intent(1)).Cancelling {
+		t.Fatal("a cancel that was answered is still wanted")
+	}
+}
+
 //attack:ledger-people
 func TestRightsAreThoseOfTheNewestRecord(t *testing.T) {
 	set := func(hash string, approver bool) Event {

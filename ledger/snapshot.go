@@ -115,7 +115,7 @@ func (o *Open) appendLine(dst []byte) []byte {
 	dst = appendOrigin(dst, o.Origin)
 	dst = wire.AppendOptional(dst, "client_order_id", string(o.ClientOrderID))
 	dst = wire.AppendOptional(dst, "policy_sha256", o.PolicySHA256)
-	dst = appendFlag(appendFlag(dst, "unknown", o.Unknown), "asked", o.Asked)
+	dst = appendFlag(appendFlag(appendFlag(dst, "unknown", o.Unknown), "asked", o.Asked), "cancelling", o.Cancelling)
 	dst = appendPending(appendTime(dst, "at", o.At), o.Pending)
 	dst = appendDecimal(dst, "filled", o.Filled)
 	if !o.Hold.Expires.IsZero() {
@@ -261,7 +261,7 @@ func (o *Open) read() error {
 	if o.Order, ok = trade.ReadOrder(order); !ok {
 		x.fail(errors.New("no order"))
 	}
-	o.Origin, o.Unknown, o.Asked = x.origin(), x.flag("unknown"), x.flag("asked")
+	o.Origin, o.Unknown, o.Asked, o.Cancelling = x.origin(), x.flag("unknown"), x.flag("asked"), x.flag("cancelling")
 	o.At, o.Pending, o.Filled = x.time("at"), x.pending(), x.decimal("filled")
 	o.ClientOrderID, o.PolicySHA256 = trade.ClientOrderID(x.optional("client_order_id")), x.optional("policy_sha256")
 	if _, n := x.v.Member("expires_at"); n > 0 {

@@ -79,6 +79,7 @@ type Open struct {
 	Phase         Phase
 	Unknown       bool // an unknown outcome is on record
 	Asked         bool // the harness's permission request was answered by this permission
+	Cancelling    bool // a cancel was asked for and is not answered
 	At            time.Time
 	Pending       Pending
 	Filled        trade.Decimal

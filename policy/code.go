@@ -49,6 +49,9 @@ const (
 	NotAnApprover        trade.Code = "NOT_AN_APPROVER"
 	NotTheOwner          trade.Code = "NOT_THE_OWNER"
 	NameTaken            trade.Code = "NAME_TAKEN"
+	NameUnknown          trade.Code = "NAME_UNKNOWN"
+	OwnerStays           trade.Code = "OWNER_STAYS"
+	NotEngaged           trade.Code = "NOT_ENGAGED"
 	NameMalformed        trade.Code = "NAME_MALFORMED"
 	TokenUnknown         trade.Code = "TOKEN_UNKNOWN"
 	OrderNotYours        trade.Code = "ORDER_NOT_YOURS"
@@ -180,6 +183,9 @@ func ControlCodes() []trade.CodeRow {
 		{Code: PersonUnknown, Meaning: "The credential is nobody's.", Repair: "Use the credential that was shown when the person was added; the owner can make a new one with `sallyport people rotate`."},
 		{Code: NotAnApprover, Meaning: "This person is not, or no longer, a listed approver.", Repair: "The owner adds approvers with `sallyport people add NAME --approver`."},
 		{Code: NotTheOwner, Meaning: "Only the owner may do that.", Repair: "Use the owner's credential."},
+		{Code: NameUnknown, Meaning: "There is no person or agent of that name.", Repair: "Look at the list; names are told apart by case."},
+		{Code: OwnerStays, Meaning: "The owner cannot be removed.", Repair: "Give the owner a new credential with `sallyport people rotate`."},
+		{Code: NotEngaged, Meaning: "The kill switch of that scope is not engaged, so there is nothing to reset.", Repair: "Name a scope that `sallyport kill status` shows."},
 		{Code: NameTaken, Meaning: "A person or an agent has that name, or the owner is made already.", Repair: "Choose another name, or rotate or remove the one that has it."},
 		{Code: NameMalformed, Meaning: "The name is not 1 to 64 of A-Z a-z 0-9 . _ -", Repair: "Use those characters only."},
 		{Code: TokenUnknown, Meaning: "The token is no agent's, or none was sent.", Repair: "The operator makes one with `sallyport agents add NAME --tier N`."},
