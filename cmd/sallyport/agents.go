@@ -36,7 +36,10 @@ Only the owner may.`,
 	c.Flags().StringVar(&tier, "tier", "", "the highest tier `N`: 0 read, 1 propose and stop, 2 execute (required)")
 	completes(c, "tier", words("0", "1", "2"))
 	withJSON(a, withCredential(a, c, yourCredential), "print one object")
-	c.PreRunE = func(*cobra.Command, []string) error {
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if !c.Flags().Changed("tier") {
+			return usage("Use 0 (read), 1 (propose, and stop everything) or 2 (execute).", "--tier is missing")
+		}
 		if _, ok := trade.ParseTier(tier); !ok {
 			return usage("Use 0 (read), 1 (propose, and stop everything) or 2 (execute).", "--tier %q is no tier", show(tier))
 		}
@@ -80,7 +83,7 @@ func agentsListCommand(a *app) *cobra.Command {
 		Long:    "List the agents that the daemon lets in with a token, and their highest tier.",
 		Example: "  sallyport agents list --json",
 	}
-	withJSON(a, withCredential(a, c, yourCredential), "print one object a line")
+	withJSON(a, withCredential(a, c, listCredential), "print one object a line")
 	return runs(c, func(ctx context.Context, _ []string) error {
 		o, err := a.openLists(ctx)
 		if err != nil {

@@ -72,7 +72,13 @@ func withCredential(a *app, c *cobra.Command, what string) *cobra.Command {
 }
 
 // yourCredential is what the flag says where it is read from.
-const yourCredential = "read your credential from the open file descriptor `N` (default: ask for it, or $SALLYPORT_CREDENTIAL_FILE)"
+const yourCredential = "read your credential from the open file descriptor `N` (default: $SALLYPORT_CREDENTIAL_FILE, else ask for it)"
+
+// listCredential is that of a command that only lists.
+const listCredential = "read your credential from the open file descriptor `N`; only a daemon that $SALLYPORT_PEOPLE names wants one (default: $SALLYPORT_CREDENTIAL_FILE, else ask for it)"
+
+// stopCredential is that of a command that stops.
+const stopCredential = "stop as the person whose credential is read from the open file descriptor `N` (default: $SALLYPORT_CREDENTIAL_FILE, else as nobody; a stop asks for nothing)"
 
 // credential returns the credential of the person who gives this command.
 func (a *app) credential(ctx context.Context) (string, error) {

@@ -134,8 +134,19 @@ func reasonText(r *policy.Reason) string {
 	return m
 }
 
-// printable shows a sentence of ours that may hold text from outside.
-func printable(s string) string { return trade.Printable(s, 600) }
+// printable shows a sentence of ours that may hold text from outside, which is not kept whole for looking like a path.
+func printable(s string) string {
+	words := strings.Split(trade.Printable(s, 600), " ")
+	for i, w := range words {
+		if isPath(w) {
+			words[i] = strings.Join(chop(w, maxWord), " ")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// maxWord is how long a path in such a sentence may be, so that no line is longer than the output.
+const maxWord = 64
 
 func limits(r *policy.Reason) string {
 	var parts []string

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sallyport/ledger"
 	"sallyport/policy"
@@ -40,7 +41,7 @@ func (p *problem) coded(c trade.Code) *problem {
 func (p *problem) appendJSON(b []byte) []byte {
 	b = append(wire.AppendName(append(b, '{'), "error"), '{')
 	b = wire.AppendOptional(b, "code", string(p.code))
-	b = wire.AppendText(b, "message", p.what)
+	b = wire.AppendText(b, "message", strings.TrimPrefix(p.what, string(p.code)+": "))
 	return append(wire.AppendText(b, "repair", p.repair), "}}"...)
 }
 

@@ -70,6 +70,9 @@ func (t *tree) help(c *cobra.Command, _ []string) {
 	if c.HasAvailableSubCommands() {
 		b.WriteString("  " + c.CommandPath() + " COMMAND\n")
 	}
+	if c.HasParent() && !c.HasAvailableSubCommands() && !strings.Contains(text, "xit code") {
+		b.WriteString("\nExit codes:\n  0 done, 1 refused or not found, 2 usage or configuration, 3 a failure\n")
+	}
 	if c.HasExample() {
 		b.WriteString("\nExamples:\n" + strings.TrimRight(c.Example, "\n") + "\n")
 	}

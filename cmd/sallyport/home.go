@@ -65,6 +65,21 @@ func checkHome(dir string) (exists bool, err error) {
 	return true, nil
 }
 
+// exposed says that others can read a data directory; nothing if they cannot. One that is empty is made private instead.
+//
+//limit:cli-home-private An empty data directory that others can read gets mode 0700 before anything is put into it; of another one it is said.
+func exposed(home string) string {
+	fi, err := os.Stat(home)
+	if err != nil || fi.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	inside, err := os.ReadDir(home)
+	if err == nil && len(inside) == 0 && os.Chmod(home, 0o700) == nil {
+		return ""
+	}
+	return fmt.Sprintf("others can read the data directory %s (mode %04o); make it private: chmod 700 %s", showPath(home), fi.Mode().Perm(), showPath(home))
+}
+
 // othersCanChange says who beside us and root could change a file, or nothing.
 //
 //limit:config-owner A file or data directory that is trusted belongs to this user or root, and neither group nor others can write it.

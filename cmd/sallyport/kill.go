@@ -30,7 +30,28 @@ Exit codes: 0 the stop stands, 3 it could not be engaged.`)
 	c.Use, c.DisableFlagsInUseLine, c.GroupID = "kill [--scope S] [--reason R] [--keep]", true, groupControl
 	engage := a.engageCommand("engage", "Stop, as 'sallyport kill' alone does.")
 	c.AddCommand(engage, killStatusCommand(a), killResetCommand(a))
+	for _, stops := range []*cobra.Command{c, engage} {
+		stops.Args = func(stops *cobra.Command, args []string) error { return saysNotStopped(stops, exactly(0)(stops, args)) }
+		stops.SetFlagErrorFunc(func(of *cobra.Command, err error) error {
+			if of != stops {
+				return flagProblem(of, err)
+			}
+			return saysNotStopped(of, flagProblem(of, err))
+		})
+	}
 	return c
+}
+
+// notStopped is what somebody must know first whose words to stop were not understood.
+const notStopped = "Nothing was stopped. 'sallyport kill' alone stops everything."
+
+// saysNotStopped adds it to a problem with the words of a command that stops.
+func saysNotStopped(c *cobra.Command, err error) error {
+	var p *problem
+	if errors.As(err, &p) {
+		return usage(notStopped+" "+p.repair, "%s", p.what)
+	}
+	return err
 }
 
 // engageCommand is kill, and kill engage.
@@ -44,9 +65,9 @@ func (a *app) engageCommand(name, long string) *cobra.Command {
 	scopeFlag(c, &scope)
 	c.Flags().StringVar(&reason, "reason", "", "why, `R`; a stop is never refused for lack of it")
 	c.Flags().BoolVar(&keep, "keep", false, "leave the orders that work already as they are")
-	withJSON(a, withCredential(a, c, "stop as the person whose credential is read from the open file descriptor `N`"), "print one object")
+	withJSON(a, withCredential(a, c, stopCredential), "print one object")
 	return runs(c, func(ctx context.Context, _ []string) error {
-		s, err := parseScope(scope, "Nothing was stopped. 'sallyport kill' alone stops everything. ")
+		s, err := parseScope(scope, notStopped)
 		if err != nil {
 			return err
 		}
@@ -63,11 +84,14 @@ func scopeFlag(c *cobra.Command, scope *string) {
 	completes(c, "scope", words("everything", "account:"+string(paperAccount), "agent:", "symbol:"))
 }
 
-// parseScope reads a scope. What it cannot read is never taken for a narrower one than was meant.
+// parseScope reads a scope, a symbol in any case. What it cannot read is never taken for a narrower one than was meant.
 func parseScope(text, consequence string) (ledger.Scope, error) {
+	if name, ok := strings.CutPrefix(text, "symbol:"); ok {
+		text = "symbol:" + strings.ToUpper(name)
+	}
 	s, ok := ledger.ParseScope(text)
 	if !ok {
-		return s, usage(consequence+"Use everything, account:NAME, agent:NAME or symbol:NAME.", "--scope %q is no scope", show(text))
+		return s, usage(strings.TrimPrefix(consequence+" Use ", " ")+"everything, account:NAME, agent:NAME or symbol:NAME.", "--scope %q is no scope", show(text))
 	}
 	return s, nil
 }
@@ -376,6 +400,9 @@ reason, which go on record. Other stops stay engaged.`,
 	c.Flags().StringVar(&reason, "reason", "", "why, `R` (required)")
 	withJSON(a, withCredential(a, c, yourCredential), "print one object")
 	c.PreRunE = func(*cobra.Command, []string) error {
+		if !c.Flags().Changed("reason") {
+			return usageOf(c, "--reason is missing; a reset needs one")
+		}
 		if strings.TrimSpace(reason) == "" {
 			return usageOf(c, "--reason is empty; a reset needs one")
 		}

@@ -152,7 +152,7 @@ func peopleListCommand(a *app) *cobra.Command {
 		Long:    "List everybody with a credential, and what each may do.",
 		Example: "  sallyport people list --json",
 	}
-	withJSON(a, withCredential(a, c, yourCredential), "print one object a line")
+	withJSON(a, withCredential(a, c, listCredential), "print one object a line")
 	return runs(c, func(ctx context.Context, _ []string) error {
 		o, err := a.openLists(ctx)
 		if err != nil {

@@ -23,7 +23,7 @@ each would do, its worst-case value, for how long it can still be approved, and 
 proposes it.`,
 		Example: "  sallyport proposals\n  sallyport proposals --json | jq -r .proposal_id",
 	}
-	withJSON(a, withCredential(a, c, yourCredential), "print one decision object a line")
+	withJSON(a, withCredential(a, c, listCredential), "print one decision object a line")
 	return runs(c, func(ctx context.Context, _ []string) error {
 		all, err := a.proposals(ctx)
 		if err != nil {
@@ -145,6 +145,38 @@ func pressFlags(a *app, c *cobra.Command) (digest *string) {
 	return digest
 }
 
+// untrusted begins the line of a brief that holds what the agent itself says, which comes last.
+const untrusted = "The agent says"
+
+// bar stands before every further line of it.
+const bar = "    | "
+
+// describeBrief shows a brief, each of its lines within the output's width. What is broken off stands further in, and
+// what the agent says behind a bar: none of its words can stand where a line of ours begins.
+//
+//limit:cli-brief-lines Nothing that an agent writes begins a line of the message that an approver is shown.
+func describeBrief(text string) string {
+	var b strings.Builder
+	said := false
+	for l := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		own := l[:len(l)-len(strings.TrimLeft(l, " "))]
+		first, more := own, own+"      "
+		switch {
+		case said:
+			first, more = bar, bar
+		case strings.HasPrefix(l, untrusted):
+			said, more = true, bar
+		}
+		for i, part := range wrap(printable(l[len(own):]), width-len(own)-len(bar)) {
+			if i > 0 {
+				first = more
+			}
+			b.WriteString(strings.TrimRight(first+part, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
 // press shows a proposal in full, has the person name its digest, and then answers it.
 //
 //limit:cli-approval-typed An approval or a no from the command line needs the person's credential and the first characters of the digest, typed or given beside it.
@@ -170,7 +202,7 @@ func (a *app) press(ctx context.Context, arg, digest, verb string, answer func(*
 	if a.json {
 		out = a.stderr
 	}
-	fmt.Fprint(out, indent("", showLines(strings.TrimRight(text, "\n")))+"\n")
+	fmt.Fprint(out, describeBrief(text)+"\n")
 	if digest == "" {
 		digest, err = a.askLine(ctx, "To "+verb+" exactly this, type the 8 characters of its order digest: ")
 		if errors.Is(err, errNoTerminal) {

@@ -23,6 +23,9 @@ pending, and is stopped by no kill switch and no limit that is meant for entries
 	c.Flags().StringVar(&limit, "limit", "", "sell at `PRICE` or better (required)")
 	withJSON(a, withCredential(a, c, yourCredential), "print the decision object")
 	return runs(c, func(ctx context.Context, args []string) error {
+		if !c.Flags().Changed("limit") {
+			return usage("Write it as: sallyport reduce AAPL 10 --limit 148.50", "--limit is missing")
+		}
 		order, err := reduction(args[0], args[1], limit)
 		if err != nil {
 			return err

@@ -99,6 +99,7 @@ type daemon struct {
 	server  *rest.Server
 	metrics *rest.Metrics
 	bot     *telegram.Bot         // nil without Telegram
+	taken   []string              // default addresses on which somebody else listens
 	stops   map[ledger.Scope]bool // that were told already
 }
 
@@ -107,6 +108,9 @@ func (d *daemon) serve(ctx context.Context, agents, people given) (err error) {
 	home, _, err := d.app.dataDir()
 	if err != nil {
 		return err
+	}
+	if warning := exposed(home); warning != "" {
+		d.log.Warn(warning)
 	}
 	fresh := !exists(filepath.Join(home, gate.JournalName))
 	if d.gate, d.cfg, err = d.app.openGate(ctx, serving); err != nil {
@@ -289,12 +293,23 @@ func (d *daemon) listen() error {
 		d.server, err = rest.Listen(cfg)
 		switch {
 		case err == nil:
+			d.taken = without([]string{s.Agents, s.People}, try[:])
 			return nil
 		case !errors.Is(err, syscall.EADDRINUSE):
 			return usage("Correct serve in "+configName+"; a socket's directory belongs to this user, and its path is short.", "the daemon cannot listen: %s", plain(err))
 		}
 	}
 	return usage("End what listens there, or name other addresses by --listen-agents and --listen-people.", "an address to listen on is taken: %s, %s", s.Agents, s.People)
+}
+
+// without returns the addresses that were to be listened on and are not.
+func without(wanted, got []string) (missing []string) {
+	for i, a := range wanted {
+		if a != none && got[i] == "" {
+			missing = append(missing, a)
+		}
+	}
+	return missing
 }
 
 // addresses returns what to try to listen on, the best first: an address that nobody has asked for may be left out.
@@ -347,9 +362,15 @@ const (
 	noAgent    = "no agent has a token: nobody is let in"
 )
 
+// somebodyListens is said of a default address that is left out.
+const somebodyListens = "the address is taken, so the daemon does not listen there"
+
 func (d *daemon) introduceJSON(approvers, agents int) {
 	for _, l := range d.server.Addresses() {
 		d.log.Info("listening", "for", l.Half, "address", l.Address, "agent", string(l.Agent))
+	}
+	for _, address := range d.taken {
+		d.log.Warn(somebodyListens, "address", address, "repair", "end what listens there, or name another address in "+configName)
 	}
 	if approvers == 0 {
 		d.log.Warn(noApprover, "repair", "sallyport people init")
@@ -372,6 +393,9 @@ func (d *daemon) greeting(approvers, agents int, owner bool) string {
 		rows = append(rows, []string{"  for " + who, showPath(l.Address)})
 	}
 	b.WriteString(table(rows))
+	for _, address := range d.taken {
+		b.WriteString(indent("  ", address+": "+somebodyListens))
+	}
 	if d.bot != nil {
 		fmt.Fprintf(&b, "  for people on Telegram, in %s\n", plural(uint64(len(d.cfg.Serve.TelegramChats)), "chat"))
 	}

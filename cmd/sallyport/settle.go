@@ -42,6 +42,9 @@ data directory has an owner ('sallyport people init'), before that your user's.`
 		if err != nil || outcome == trade.Unknown {
 			return usageOf(c, "%q is not accepted or rejected", show(args[1]))
 		}
+		if !c.Flags().Changed("reason") {
+			return usageOf(c, "--reason is missing")
+		}
 		reason = strings.TrimSpace(reason)
 		//limit:cli-resolve-reason The reason of a settlement has 1 to 500 characters.
 		if n := len([]rune(reason)); n < 1 || n > 500 {

@@ -81,13 +81,14 @@ func wantsColor(f any, getenv func(string) string) bool {
 }
 
 // wrap breaks text at spaces into lines of at most max characters. A line that begins with spaces keeps them, and gives
-// them to what is broken off. A longer word has a line of its own, and so has a command of ours in quotes.
+// them to what is broken off. A longer word is broken; a path has a line of its own,
+// and so has a command of ours in quotes.
 func wrap(s string, max int) []string {
 	var lines []string
 	for para := range strings.SplitSeq(s, "\n") {
 		margin := para[:len(para)-len(strings.TrimLeft(para, " "))]
 		line := margin
-		for _, word := range unbroken(para) {
+		for _, word := range broken(unbroken(para), max-len(margin)) {
 			switch {
 			case line == margin:
 				line += word
@@ -117,6 +118,35 @@ func unbroken(line string) (words []string) {
 		open = (open || begins) && !strings.Contains(strings.TrimPrefix(w, command), "'")
 	}
 	return words
+}
+
+// broken cuts words that are longer than max characters, but for paths, which are copied whole.
+func broken(words []string, max int) (pieces []string) {
+	for _, w := range words {
+		switch {
+		case isPath(w), len([]rune(w)) <= max:
+			pieces = append(pieces, w)
+		default: // a command has spaces
+			for part := range strings.SplitSeq(w, " ") {
+				pieces = append(pieces, chop(part, max)...)
+			}
+		}
+	}
+	return pieces
+}
+
+// chop cuts a word into pieces of at most max characters.
+func chop(w string, max int) (pieces []string) {
+	r := []rune(w)
+	for ; len(r) > max && max > 0; r = r[max:] {
+		pieces = append(pieces, string(r[:max]))
+	}
+	return append(pieces, string(r))
+}
+
+// isPath reports whether a word begins as a path does.
+func isPath(w string) bool {
+	return strings.HasPrefix(w, "/") || strings.HasPrefix(w, "unix:/") || strings.HasPrefix(w, "SALLYPORT_")
 }
 
 // indent wraps text to the output's width behind a margin, each line with its line feed.

@@ -66,6 +66,11 @@ func (a *app) openGate(ctx context.Context, u use) (opened, config, error) {
 			return opened{}, cfg, err
 		}
 	}
+	if u.creates() && u != serving { // which tells it in its log
+		if warning := exposed(home); warning != "" {
+			a.note("%s", warning)
+		}
+	}
 	fresh := !exists(filepath.Join(home, gate.JournalName))
 	o, err := a.wire(ctx, u, home, cfg)
 	if err == nil && fresh && a.running != "init" && a.running != "serve" { // which tell it in their own way
