@@ -16,8 +16,11 @@ const bookIntro = `
 
 **No gate enforces a policy of version 2 in this release.** A file with ` + "`\"version\": 2`" + ` is refused with ` + "`POLICY_INVALID`" + `
 wherever a policy is read, so that nobody believes in a limit that is not there. What this part describes is built and
-tested: reading the file, analysing it, and judging an order in a given situation. What is not there yet: the gate giving
-the situation (quotes, counts, losses, the calendar), engaging the kill switch on a halt, and running the file's own ` + "`tests`" + `.
+tested: reading the file, analysing it, judging an order in a given situation, and over that explaining an order limit by
+limit, saying how much passes now, proving each bound by an order that it stops, comparing two policies, a JSON Schema, and
+the conversion of version 1. Not there yet: the gate giving the situation (quotes, counts, losses, the calendar) and
+engaging the kill switch on a halt; commands for these tools; running the file's own ` + "`tests`" + `; comparing two sources of quotes;
+the ` + "`approval`" + ` block, which is read and has no effect.
 
 A policy of version 1 keeps its meaning, byte for byte, for ever.
 

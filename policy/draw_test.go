@@ -178,7 +178,7 @@ func TestStricterPoliciesNeverLoosen(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		for range 8 {
+		for range 30 {
 			o, f, s := drawCase(t)
 			if added && len(before.AppendMatching(nil, o, s.Agent)) == 0 {
 				continue

@@ -309,7 +309,7 @@ func TestTwoEvaluatorsAgree(t *testing.T) {
 		if err != nil {
 			t.Skip(err) // a policy that is not valid: a shadowed rule, a limit that no order can reach
 		}
-		for range 8 {
+		for range 30 {
 			o, f, s := drawCase(t)
 			v := b.Evaluate(o, f, s)
 			if got, want := verdictWord(v), p.judge(o, f, s); got != want {
