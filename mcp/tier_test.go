@@ -295,7 +295,7 @@ func TestStopAnswersOrdersWithADecision(t *testing.T) {
 		t.Errorf("what was stopped is not on record: %s", r.Text)
 	}
 	for _, name := range []string{"order_cancel", "proposal_withdraw"} {
-		if r, a := call(name, fitting(name)); a.Error != "" || !strings.Contains("ORDER_NOT_YOURS PROPOSAL_ENDED", a.codes()) {
+		if r, a := call(name, fitting(name)); a.Error != "" || !strings.Contains("ORDER_NOT_YOURS PROPOSAL_UNKNOWN", a.codes()) {
 			t.Errorf("%s is stopped: %s", name, r.Text)
 		}
 	}

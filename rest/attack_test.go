@@ -102,7 +102,7 @@ func TestCallerIsKnownBeforeAnythingIsRead(t *testing.T) {
 		t.Error("a call of nobody is on record")
 	}
 	// A caller who is known is told what is wrong with what it sent, and only within its rate.
-	bad := request{method: "POST", path: "/v1/kill", token: r.tokens["trader"], body: "{{{"}
+	bad := request{method: "POST", path: "/v1/proposals/x/await", token: r.tokens["trader"], body: "{{{"}
 	r.send(bad).want(t, http.StatusBadRequest, "JSON_MALFORMED")
 	r.send(bad).want(t, http.StatusTooManyRequests, "RATE_EXCEEDED")
 	got := r.raw("agents", "POST /v1/kill HTTP/1.1\r\nHost: "+r.address("agents")+"\r\nAuthorization: Bearer "+r.tokens["reader"]+

@@ -127,7 +127,7 @@ func TestResetThatMustNotCountIsRefused(t *testing.T) {
 		"no reason":        {alice, "/reset everything", nil, policy.ReasonMissing},
 		"no scope":         {alice, "/reset ok", nil, policy.ScopeUnknown},
 		"nothing":          {alice, "/reset", nil, policy.ScopeUnknown},
-		"another scope":    {alice, "/reset agent:local ok", nil, policy.ScopeUnknown},
+		"another scope":    {alice, "/reset agent:local ok", nil, policy.NotEngaged},
 		"two scopes":       {alice, "/reset everything,agent:local ok", nil, policy.ScopeUnknown},
 		"a reason too far": {alice, "/reset " + strings.Repeat("x", 3000) + " everything ok", nil, policy.ScopeUnknown},
 		"old":              {alice, "/reset everything ok", ago(2*time.Minute + time.Second), policy.CommandNotOwn},
