@@ -66,7 +66,7 @@ func (b *bookReader) shadowed(i int) {
 	var by []int
 	for _, s := range shadowSymbols(&r.match) {
 		for side := trade.Buy; side <= trade.Sell; side++ {
-			for _, a := range b.shadowAgents(&r.match) {
+			for _, a := range shadowAgents(&r.match) {
 				if !r.match.sides[side] {
 					continue
 				}
@@ -93,20 +93,12 @@ func shadowSymbols(m *match) []trade.Symbol {
 	return m.listed.symbols
 }
 
-// shadowAgents are the agents of a match; where it takes all, each that any rule names and the empty one in the place of
-// the others.
-func (b *bookReader) shadowAgents(m *match) []trade.Agent {
-	if m.agents != nil {
-		return m.listed.agents
+// shadowAgents are the agents of a match, or the empty one in the place of all: only a rule about all agents covers that.
+func shadowAgents(m *match) []trade.Agent {
+	if m.agents == nil {
+		return []trade.Agent{""}
 	}
-	all := []trade.Agent{""}
-	for i := range b.book.rules {
-		if d := &b.book.rules[i]; d.deny {
-			all = append(all, d.match.listed.agents...)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return m.listed.agents
 }
 
 // denier returns the index of a rule other than i that denies these orders, or -1. Of two rules that deny the same, the

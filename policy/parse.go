@@ -14,6 +14,8 @@ const (
 	MaxBytes = 1 << 20
 	//limit:policy-depth A policy nested more than 32 levels deep is a configuration error.
 	maxDepth = 32
+	//limit:policy-problems At most 1000 problems of one policy of version 2 are told, since each place is looked for in the file.
+	maxProblems = 1000
 )
 
 // The keys of a policy of the first version, in published order. All are required.
@@ -57,6 +59,9 @@ type config struct {
 }
 
 func (c *config) problem(offset int, key, format string, args ...any) {
+	if c.p == nil && len(c.problems) >= maxProblems {
+		return
+	}
 	line, column := wire.Position(c.raw, offset)
 	c.problems = append(c.problems, Problem{Line: line, Column: column, Key: key, Message: fmt.Sprintf(format, args...)})
 }

@@ -17,6 +17,8 @@ const (
 	maxRules = 256
 	//limit:policy-list A list in a policy of version 2 has at most 10000 entries.
 	maxList = 10_000
+	//limit:policy-agents A rule of a policy of version 2 names at most 256 agents.
+	maxAgents = 256
 	//limit:policy-duration A duration in a policy of version 2 is at most 24 hours.
 	maxDuration = 24 * time.Hour
 )
@@ -75,9 +77,12 @@ func (b *bookReader) fields(v wire.Value, path string, known, required []string)
 	out := map[string]wire.Value{}
 	for _, m := range v.Members {
 		at := join(path, trade.Printable(m.Name, 64))
-		if earlier, again := first[m.Name]; again {
+		earlier, again := first[m.Name]
+		if again && len(b.problems) < maxProblems {
 			line, column := wire.Position(b.raw, earlier.Offset)
 			b.problem(m.Offset, at, "%s is there again; it is first at line %d, column %d", at, line, column)
+		}
+		if again {
 			continue
 		}
 		first[m.Name] = m

@@ -64,6 +64,7 @@ func rulesOf(n int, more string) string {
 
 //attack:policy-rules
 //attack:policy-list
+//attack:policy-agents
 func TestRulesAndListsAreBounded(t *testing.T) {
 	many := func(n int) string {
 		var s strings.Builder
@@ -77,6 +78,9 @@ func TestRulesAndListsAreBounded(t *testing.T) {
 		rulesOf(257, ""):         "rules holds 257 rules; at most 256 are read",
 		rulesOf(1, many(9_999)):  "",
 		rulesOf(1, many(10_000)): "rules[0].match.symbols holds 10001 entries; at most 10000 are read",
+
+		rulesOf(1, `], "agents": ["A"`+many(255)): "",
+		rulesOf(1, `], "agents": ["A"`+many(256)): "rules[0].match.agents names 257 agents; at most 256 are read",
 	} {
 		_, err := policy.ParseV2([]byte(raw), policy.World{})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -101,6 +105,18 @@ func TestHostileFilesAreErrors(t *testing.T) {
 		if b, err := policy.ParseV2(raw, policy.World{}); err == nil || b != nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestProblemsAreBounded: a file that is nothing but problems is refused soon.
+//
+//attack:policy-problems
+func TestProblemsAreBounded(t *testing.T) {
+	raw := []byte(`{"version": 2` + strings.Repeat(`,"a":1`, 150_000) + `}`)
+	_, err := policy.ParseV2(raw, policy.World{})
+	var c *policy.ConfigError
+	if !errors.As(err, &c) || len(c.Problems) != 1000 {
+		t.Errorf("%.200v", err)
 	}
 }
 

@@ -164,6 +164,10 @@ func (b *bookReader) matchSymbols(m *match, v wire.Value, path string) {
 const everyAgent trade.Agent = "*"
 
 func (b *bookReader) matchAgents(m *match, v wire.Value, path string) {
+	if len(v.Elems) > maxAgents {
+		b.problem(v.Offset, path, "%s names %d agents; at most %d are read", path, len(v.Elems), maxAgents)
+		return
+	}
 	agents := entries(b, path, v, "the name of an agent, or * for all", parseAgent)
 	if slices.Contains(agents, everyAgent) {
 		if len(agents) > 1 {
