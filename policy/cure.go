@@ -17,8 +17,10 @@ func (j *judge) cure(r *bookRule, l *limit, at step) time.Time {
 		return j.nextDay(trade.Whole(1).Cmp(l.bounds[at]) <= 0)
 	case notionalPerDay:
 		return j.nextDay(j.notional.Cmp(l.bounds[at]) <= 0)
-	case dailyLoss, drawdown:
+	case dailyLoss:
 		return j.nextDay(true)
+	case drawdown: // of a peak that is nothing there is no part
+		return j.nextDay(j.s.Equity.Value.Sign() > 0)
 	}
 	return time.Time{}
 }
