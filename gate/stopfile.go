@@ -54,6 +54,9 @@ func WriteStopFile(home string, stop ledger.Stop) (path string, err error) {
 	return path, f.Close()
 }
 
+// StopFile returns what the stop file of a data directory says, if there is one.
+func StopFile(home string) (stop ledger.Stop, there bool) { return readStopFile(home) }
+
 // readStopFile reads the stop file, if there is one. Whatever cannot be read or understood stops everything.
 func readStopFile(home string) (stop ledger.Stop, there bool) {
 	path := filepath.Join(home, StopName)

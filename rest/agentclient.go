@@ -64,6 +64,7 @@ func (c *Client) decide(ctx context.Context, path string, k gate.Call, mayAct bo
 	if err == nil && rep.status == http.StatusOK {
 		d, readErr := ledger.ReadDecision(rep.body)
 		if readErr == nil {
+			c.known(d.Agent)
 			d.Account, d.Origin = k.Account, k.Origin
 			return d
 		}
@@ -93,10 +94,21 @@ func sendable(o gate.Origin) bool {
 		utf8.ValidString(string(o.Session)) && utf8.ValidString(string(o.ToolCallID))
 }
 
+// known keeps which agent this client is to the daemon, so that a decision of its own names the same one.
+func (c *Client) known(agent trade.Agent) {
+	if told := c.agent.Load(); agent != "" && (told == nil || *told != agent) {
+		c.agent.Store(&agent)
+	}
+}
+
 // own is a decision that the client makes itself, which is on no record.
 func (c *Client) own(k gate.Call, code trade.Code, message string) ledger.Decision {
+	agent := c.cfg.Agent
+	if told := c.agent.Load(); told != nil {
+		agent = *told
+	}
 	return ledger.Decision{
-		State: ledger.Blocked, ToolCallID: k.Origin.ToolCallID, ClientOrderID: k.Tags.ClientOrderID, Agent: c.cfg.Agent,
+		State: ledger.Blocked, ToolCallID: k.Origin.ToolCallID, ClientOrderID: k.Tags.ClientOrderID, Agent: agent,
 		Surface: k.Origin.Surface, Tool: k.Origin.Tool, Order: k.Order, At: c.cfg.Now().UTC().Truncate(time.Microsecond),
 		Reasons: []policy.Reason{{Code: code, Message: message}}, Account: k.Account, Origin: k.Origin,
 	}
@@ -126,8 +138,15 @@ func (c *Client) Report(ctx context.Context, k gate.Report) (d ledger.Decision, 
 	return d, found, r.err
 }
 
+// Intent returns an own intent as it stands.
+func (c *Client) Intent(ctx context.Context, id trade.IntentID) (ledger.Decision, error) {
+	return c.decision(ctx, http.MethodGet, "/v1/audit/"+segment(id), nil, 0)
+}
+
 // Policy returns the policy that the daemon judges by, built again from its bytes.
-func (c *Client) Policy() gate.PolicyView {
+func (c *Client) Policy() gate.PolicyView { return c.policy() }
+
+func (c *connection) policy() gate.PolicyView {
 	r, _, err := c.call(context.Background(), http.MethodGet, "/v1/policy", nil, 0)
 	if err == nil {
 		v := r.policy()
@@ -135,9 +154,14 @@ func (c *Client) Policy() gate.PolicyView {
 			return v
 		}
 	}
-	return gate.PolicyView{Reason: &policy.Reason{
+	reason := &policy.Reason{
 		Code: policy.DaemonUnreachable, Field: "policy", Message: "the daemon does not tell its policy: " + trade.Printable(err.Error(), 200),
-	}}
+	}
+	var told *gate.Refusal
+	if errors.As(err, &told) {
+		reason.Code = told.Code
+	}
+	return gate.PolicyView{Reason: reason}
 }
 
 // Audit returns the agent's own newest intents.
@@ -312,6 +336,9 @@ func (c *Client) Whoami(ctx context.Context) (trade.Agent, trade.Tier, error) {
 		return "", trade.TierRead, err
 	}
 	agent, tier := trade.Agent(r.text("agent")), r.tier("tier")
+	if r.err == nil {
+		c.known(agent)
+	}
 	return agent, tier, r.err
 }
 

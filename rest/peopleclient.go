@@ -128,6 +128,9 @@ func (c *PeopleClient) History(ctx context.Context, id trade.IntentID) (d ledger
 	return d, events, r.err
 }
 
+// Policy returns the policy that the daemon judges by, built again from its bytes.
+func (c *PeopleClient) Policy() gate.PolicyView { return c.policy() }
+
 // Orders returns the open orders.
 func (c *PeopleClient) Orders(ctx context.Context) ([]gate.WorkingOrder, error) { return c.orders(ctx) }
 

@@ -26,6 +26,7 @@ type app struct {
 
 	granted grant // what this process may do, read once
 	secret  descriptor
+	lines   *bufio.Reader // what is typed, once a line was asked for
 
 	home  given // --data-dir
 	agent given // --agent

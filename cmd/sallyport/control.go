@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -134,12 +135,17 @@ func (a *app) needPeople(credential string) (*rest.PeopleClient, error) {
 	}
 	c, err := a.dialPeople(cfg, credential)
 	if err == nil && c == nil {
-		err = (&problem{
-			exit: exitInternal, what: "no daemon listens on " + showPath(cfg.Serve.PeopleSocket),
-			repair: "'sallyport serve' starts it. Only the daemon executes what people approve; SALLYPORT_PEOPLE names another.",
-		}).coded(policy.DaemonRequired)
+		err = noDaemon(cfg, "Only the daemon executes what people approve")
 	}
 	return c, err
+}
+
+// noDaemon tells a person that the daemon does not run.
+func noDaemon(cfg config, why string) *problem {
+	return (&problem{
+		exit: exitInternal, what: "no daemon listens on " + showPath(cfg.Serve.PeopleSocket),
+		repair: "'sallyport serve' starts it. " + why + "; SALLYPORT_PEOPLE names another.",
+	}).coded(policy.DaemonRequired)
 }
 
 // throughDaemon is control through the daemon.
@@ -172,7 +178,11 @@ func (a *app) openDaemonOrHere(ctx context.Context, u use, credential string) (c
 	case c != nil:
 		return throughDaemon{c}, nil
 	}
-	return a.openAtHand(ctx, u, credential)
+	o, err := a.openAtHand(ctx, u, credential)
+	if p := new(problem); errors.As(err, &p) && p.code == policy.DaemonRequired {
+		return nil, noDaemon(cfg, "It alone executes in this data directory")
+	}
+	return o, err
 }
 
 // openLists opens what lists people and agents. In the data directory it needs no credential: whoever can read the

@@ -128,19 +128,28 @@ func (a *app) askSecret(ctx context.Context, prompt string) (string, error) {
 	case <-ctx.Done():
 		_ = term.Restore(fd, before) // the process ends
 		fmt.Fprintln(a.stderr)
-		return "", &problem{exit: exitInternal, what: "it was interrupted"}
+		return "", brokenOff()
 	}
 }
 
-// askLine asks for a line on the terminal. It is the last thing that a command asks.
+// brokenOff is the end of a command whose question was interrupted.
+func brokenOff() *problem {
+	return &problem{exit: exitInterrupted, what: "it was interrupted; nothing was done"}
+}
+
+// askLine asks for a line on the terminal. Nothing else is asked after it but lines.
 func (a *app) askLine(ctx context.Context, prompt string) (string, error) {
 	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		return "", errNoTerminal
 	}
 	fmt.Fprint(a.stderr, prompt)
-	line, err := bufio.NewReader(io.LimitReader(interruptible(ctx, a.stdin), maxSecret)).ReadString('\n')
+	if a.lines == nil {
+		a.lines = bufio.NewReader(io.LimitReader(interruptible(ctx, a.stdin), maxSecret))
+	}
+	line, err := a.lines.ReadString('\n')
 	if ctx.Err() != nil {
-		return "", &problem{exit: exitInternal, what: "it was interrupted"}
+		fmt.Fprintln(a.stderr)
+		return "", brokenOff()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", internal(err)
@@ -157,11 +166,14 @@ func refused(err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	repair := ""
+	repair, message := "", printable(r.Message)
+	if r.Code == policy.PersonUnknown {
+		message = "the credential is nobody's"
+	}
 	for _, row := range append(policy.ControlCodes(), policy.SystemCodes()...) {
 		if row.Code == r.Code {
 			repair = strings.ReplaceAll(row.Repair, "`", "'")
 		}
 	}
-	return finding(repair, "%s: %s", r.Code, printable(r.Message)).coded(r.Code)
+	return finding(repair, "%s: %s", r.Code, message).coded(r.Code)
 }

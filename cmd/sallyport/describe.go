@@ -128,7 +128,7 @@ func sentences(rs []policy.Reason) string {
 func reasonText(r *policy.Reason) string {
 	m := printable(r.Message)
 	switch r.Code {
-	case policy.PolicyUnreadable, policy.JournalUnavailable, policy.InternalError:
+	case policy.PolicyUnreadable, policy.JournalUnavailable, policy.InternalError, policy.DaemonUnreachable:
 		return plainText(m)
 	}
 	return m
@@ -189,7 +189,11 @@ func details(d ledger.Decision) []row {
 		{"venue", strings.TrimSpace(show(d.Status) + " " + show(d.OrderID))},
 	}
 	if d.State != ledger.Succeeded && d.OutcomeBy != ledger.FromPerson {
-		rows = append(rows, row{"message", plainText(printable(d.Message))})
+		name := "message"
+		if d.State == ledger.ApprovalDeclined || d.State == ledger.ApprovalWithdrawn {
+			name = "reason"
+		}
+		rows = append(rows, row{name, plainText(printable(d.Message))})
 	}
 	rows = append(rows, approvalRows(d)...)
 	if d.MaxQuantityNow != nil {
@@ -201,9 +205,13 @@ func details(d ledger.Decision) []row {
 	if d.Repeated {
 		rows = append(rows, row{"repeated", "this id was decided before; nothing was executed again"})
 	}
+	id := "intent"
+	if d.Held() {
+		id = "proposal"
+	}
 	return append(rows,
 		row{"flags", strings.Join(d.Flags, ", ")}, row{"client id", show(string(d.ClientOrderID))},
-		row{"agent says", printable(d.AgentReason)}, row{"intent", string(d.Intent)}, row{"state", string(d.State)},
+		row{"agent says", printable(d.AgentReason)}, row{id, string(d.Intent)}, row{"state", string(d.State)},
 		row{"policy", d.PolicySHA256})
 }
 

@@ -167,6 +167,9 @@ func (e *examination) gate(ctx context.Context) {
 	if err != nil {
 		e.problem("journal", e.app.gateProblem(err))
 		e.policy(nil)
+		for _, s := range fileStops(e.home) {
+			e.finding("kill switch", "Put the journal in order; then a person lifts it: sallyport kill reset --scope "+s.Scope.String()+" --reason TEXT", "engaged: %s", stopText(s))
+		}
 		return
 	}
 	defer g.Close()

@@ -43,9 +43,12 @@ func (e *examination) stopped(ctx context.Context, g *gate.Gate) {
 	}
 }
 
+// daemonLock is there where a daemon has owned the data directory.
+const daemonLock = "daemon.lock"
+
 // control examines who may approve and who is let in, where a daemon has the data directory.
 func (e *examination) control(ctx context.Context, g *gate.Gate) {
-	owned := exists(filepath.Join(e.home, "daemon.lock"))
+	owned := exists(filepath.Join(e.home, daemonLock))
 	if !owned {
 		e.ok("people", "no daemon has owned this data directory; every command decides by itself")
 		return

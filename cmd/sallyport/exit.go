@@ -18,6 +18,8 @@ const (
 	exitUsage    = 2 // wrong usage or configuration
 	exitInternal = 3 // a failure of ours
 	exitHeld     = 4 // a person must decide
+
+	exitInterrupted = 130 // a question was interrupted, as for every program that SIGINT ends
 )
 
 // problem is an error for people: what is wrong, and what they can do about it.

@@ -111,7 +111,7 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 	}
 	rep, done, why := a.stopByDaemon(ctx, cfg, credential, r)
 	if done {
-		return a.stopped(rep)
+		return a.stopped(rep, a.waiting(ctx, home, cfg, r.Scope))
 	}
 	if why != nil {
 		a.note("the daemon did not stop it: %s. Going on without it", plain(why))
@@ -126,7 +126,28 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 			repair: "End the agents' processes and the daemon; then make the file " + showPath(filepath.Join(home, gate.StopName)) + " by hand.",
 		}
 	}
-	return a.stopped(rep)
+	return a.stopped(rep, a.waiting(ctx, home, cfg, r.Scope))
+}
+
+// waiting counts the proposals that a stop covers; 0 where they cannot be read.
+func (a *app) waiting(ctx context.Context, home string, cfg config, scope ledger.Scope) (n uint64) {
+	if !exists(filepath.Join(home, gate.JournalName)) {
+		return 0
+	}
+	open, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	g, err := a.wire(open, reading, home, cfg)
+	if err != nil {
+		return 0
+	}
+	defer g.Close()
+	all, _ := g.Proposals(open) // none is told where they cannot be read
+	for _, d := range all {
+		if scope.Covers(d.Order.Account(), d.Agent, d.Order.Symbol()) {
+			n++
+		}
+	}
+	return n
 }
 
 // openWithin bounds how long a stop waits for the journal to be opened before it writes a stop file.
@@ -238,17 +259,17 @@ func lookAgain(ctx context.Context, g opened, o *gate.StopOrder) {
 }
 
 // stopped says what a stop has done.
-func (a *app) stopped(rep gate.StopReport) error {
+func (a *app) stopped(rep gate.StopReport, waiting uint64) error {
 	if a.json {
-		return a.printJSON(appendStopReport(nil, rep))
+		return a.printJSON(appendStopReport(nil, rep, waiting))
 	}
 	return a.printLines(func(w *bufio.Writer) error {
-		w.WriteString(describeStopReport(rep, a.color()))
+		w.WriteString(describeStopReport(rep, waiting, a.color()))
 		return nil
 	})
 }
 
-func describeStopReport(rep gate.StopReport, p paint) string {
+func describeStopReport(rep gate.StopReport, waiting uint64, p paint) string {
 	var b strings.Builder
 	again := ""
 	if rep.Repeated {
@@ -274,15 +295,19 @@ func describeStopReport(rep gate.StopReport, p paint) string {
 	} else if rep.Recorded {
 		b.WriteString("  No order was working or on its way.\n")
 	}
+	if waiting > 0 {
+		b.WriteString(indent("  ", plural(waiting, "proposal")+" that it covers can still be declined, and not be approved while it stands."))
+	}
 	b.WriteString("\n" + indent("", "Positions stay as they are: 'sallyport positions' shows them, 'sallyport reduce' sells from them, 'sallyport kill reset' lets orders pass again."))
 	return b.String()
 }
 
-func appendStopReport(b []byte, rep gate.StopReport) []byte {
+func appendStopReport(b []byte, rep gate.StopReport, waiting uint64) []byte {
 	b = append(wire.AppendName(append(b, '{'), "stops"), ledger.AppendStops(nil, []ledger.Stop{rep.Stop})...)
 	b = append(wire.AppendName(b, "repeated"), trueOrFalse(rep.Repeated)...)
 	b = append(wire.AppendName(b, "recorded"), trueOrFalse(rep.Recorded)...)
 	b = wire.AppendOptional(b, "stop_file", rep.StopFile)
+	b = append(wire.AppendName(b, "proposals_waiting"), uintText(waiting)...)
 	b = append(wire.AppendName(b, "orders"), '[')
 	for i, o := range rep.Orders {
 		if i > 0 {
@@ -306,9 +331,14 @@ engaged. Exit code 0 means that none is, 1 that one is.`,
 	}
 	withJSON(a, c, "print one object")
 	return runs(c, func(ctx context.Context, _ []string) error {
-		home, cfg, err := a.dataDir()
+		home, err := resolveHome(a.home, a.getenv)
 		if err != nil {
 			return err
+		}
+		cfg, err := loadConfig(home)
+		if err != nil { // what is stopped is told whatever the configuration says
+			a.note("%s\nLooking without it", plain(err))
+			cfg = defaultConfig(home)
 		}
 		stops, err := a.stops(ctx, home, cfg)
 		if err != nil {
@@ -367,25 +397,34 @@ func (a *app) stops(ctx context.Context, home string, cfg config) ([]ledger.Stop
 		stops, err := c.Stops(ctx)
 		return stops, daemonProblem(err)
 	}
-	return a.stopsHere(ctx, home)
+	return a.stopsHere(ctx, home, cfg)
 }
 
 // stopsHere reads which kill switches are engaged. What cannot be read is engaged.
-func (a *app) stopsHere(ctx context.Context, home string) ([]ledger.Stop, error) {
+func (a *app) stopsHere(ctx context.Context, home string, cfg config) ([]ledger.Stop, error) {
 	if err := a.founded(home); err != nil && !exists(filepath.Join(home, gate.StopName)) {
 		return nil, err
 	}
-	g, _, err := a.openGate(ctx, reading)
+	g, err := a.wire(ctx, reading, home, cfg)
 	if err != nil {
-		why := "the journal cannot be read: " + plain(err)
-		if exists(filepath.Join(home, gate.StopName)) {
-			why = "there is a stop file in the data directory, and " + why
-		}
-		return []ledger.Stop{{By: "sallyport", Reason: why}}, nil
+		unreadable := ledger.Stop{By: "sallyport", Reason: "the journal cannot be read: " + plain(a.gateProblem(err)), Since: a.now()}
+		return append(fileStops(home), unreadable), nil
 	}
 	defer g.Close()
 	stops, _ := g.Stops(ctx) // with an error they hold that everything is stopped
 	return stops, nil
+}
+
+// fileStops returns what the stop file says, if there is one, without the journal.
+func fileStops(home string) []ledger.Stop {
+	stop, there := gate.StopFile(home)
+	if !there {
+		return nil
+	}
+	if fi, err := os.Lstat(filepath.Join(home, gate.StopName)); err == nil {
+		stop.Since = fi.ModTime()
+	}
+	return []ledger.Stop{stop}
 }
 
 func killResetCommand(a *app) *cobra.Command {

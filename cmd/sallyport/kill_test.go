@@ -181,7 +181,7 @@ func TestAStopReportNeverSaysMoreThanIsKnown(t *testing.T) {
 	for _, s := range []gate.StopState{gate.StopGone, gate.StopStillThere, gate.StopUnknown, gate.StopPending, gate.StopKept} {
 		rep.Orders = append(rep.Orders, gate.StopOrder{Order: anOrder(t), Agent: "desk", State: s, Message: strings.Repeat("word ", 40)})
 	}
-	text := describeStopReport(rep, paint{})
+	text := describeStopReport(rep, 0, paint{})
 	for _, want := range []string{"STOPPED  everything (it was engaged already)", "gone ", "still there ", "unknown ", "pending ", "kept ", "Positions stay as they are"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

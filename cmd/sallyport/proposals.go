@@ -5,26 +5,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/rest"
 	"sallyport/trade"
 )
 
 func proposalsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "proposals", Short: "List the proposals that wait for people", GroupID: groupControl, Args: exactly(0),
+		Use: "proposals [ID]", Short: "List the proposals that wait for people, or show one", GroupID: groupControl, Args: between(0, 1),
 		Long: `List the proposals that wait for people, or for their execution, oldest first: what
 each would do, its worst-case value, for how long it can still be approved, and who
-proposes it.`,
-		Example: "  sallyport proposals\n  sallyport proposals --json | jq -r .proposal_id",
+proposes it. With ID show everything about that one, and decide nothing.`,
+		Example: "  sallyport proposals\n  sallyport proposals 01KB9Y2V6T3M8Q4W5X7Z0A1B2C\n  sallyport proposals --json | jq -r .proposal_id",
 	}
 	withJSON(a, withCredential(a, c, listCredential), "print one decision object a line")
-	return runs(c, func(ctx context.Context, _ []string) error {
+	c.ValidArgsFunction = a.intents(func(d ledger.Decision) bool { return d.State == ledger.ApprovalPending })
+	return runs(c, func(ctx context.Context, args []string) error {
+		if len(args) == 1 {
+			return a.showProposal(ctx, args[0])
+		}
 		all, err := a.proposals(ctx)
 		if err != nil {
 			return err
@@ -42,21 +49,76 @@ proposes it.`,
 	})
 }
 
-// proposals reads the data directory, which needs no credential, or asks the daemon that SALLYPORT_PEOPLE names.
-func (a *app) proposals(ctx context.Context) ([]ledger.Decision, error) {
-	if a.getenv(peopleVariable) == "" {
-		g, _, err := a.openGate(ctx, reading)
-		if err != nil {
-			return nil, err
-		}
-		defer g.Close()
-		return g.Proposals(ctx)
+// showProposal shows one proposal as an approver is shown it.
+func (a *app) showProposal(ctx context.Context, arg string) error {
+	id, err := intentArgument(arg)
+	if err != nil {
+		return err
 	}
+	d, text, err := a.brief(ctx, id)
+	switch {
+	case err != nil:
+		return pressProblem(err, id)
+	case a.json:
+		return a.printJSON(d.AppendJSON(nil))
+	}
+	a.printf("%s", describeBrief(text))
+	return nil
+}
+
+// brief reads the data directory, which needs no credential, or asks the daemon that SALLYPORT_PEOPLE names.
+func (a *app) brief(ctx context.Context, id trade.IntentID) (ledger.Decision, string, error) {
+	if a.getenv(peopleVariable) != "" {
+		c, err := a.asPerson(ctx)
+		if err != nil {
+			return ledger.Decision{}, "", err
+		}
+		defer c.Close()
+		return c.Brief(ctx, id)
+	}
+	g, _, err := a.openGate(ctx, venue)
+	if err != nil {
+		return ledger.Decision{}, "", err
+	}
+	defer g.Close()
+	b, err := g.Brief(ctx, id)
+	if err != nil {
+		return ledger.Decision{}, "", err
+	}
+	if b.Cash == nil && g.venue != nil {
+		if h, err := g.venue.Holdings(ctx); err == nil {
+			b.Cash = &h.Cash
+		}
+	}
+	return b.Decision, b.Text(), nil
+}
+
+// asPerson asks for the credential and returns a client of the daemon.
+func (a *app) asPerson(ctx context.Context) (*rest.PeopleClient, error) {
 	credential, err := a.credential(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.needPeople(credential)
+	return a.needPeople(credential)
+}
+
+// proposals reads the data directory, which needs no credential, or asks the daemon that SALLYPORT_PEOPLE names. It tells
+// why nothing could be approved now.
+func (a *app) proposals(ctx context.Context) ([]ledger.Decision, error) {
+	if a.getenv(peopleVariable) == "" {
+		g, cfg, err := a.openGate(ctx, reading)
+		if err != nil {
+			return nil, err
+		}
+		defer g.Close()
+		if home, _, err := a.dataDir(); err == nil && exists(filepath.Join(home, daemonLock)) && !answers(cfg.Serve.PeopleSocket) {
+			a.note("the daemon does not run, so nothing can be approved; 'sallyport serve' starts it")
+		}
+		stops, err := g.Stops(ctx)
+		a.tellStops(stops, err)
+		return g.Proposals(ctx)
+	}
+	c, err := a.asPerson(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +127,19 @@ func (a *app) proposals(ctx context.Context) ([]ledger.Decision, error) {
 	if err != nil {
 		return nil, daemonProblem(err)
 	}
+	stops, err := c.Stops(ctx)
+	a.tellStops(stops, err)
 	return all, nil
+}
+
+// tellStops says what is stopped, beside what a command shows.
+func (a *app) tellStops(stops []ledger.Stop, err error) {
+	for _, s := range stops {
+		a.note("STOPPED, so nothing there can be approved: %s", stopText(s))
+	}
+	if err != nil && len(stops) == 0 {
+		a.note("the kill switches cannot be read: %s", plain(err))
+	}
 }
 
 func describeProposals(all []ledger.Decision, now time.Time) string {
@@ -84,7 +158,7 @@ func describeProposals(all []ledger.Decision, now time.Time) string {
 		left := max(0, d.Hold.Expires.Sub(now).Truncate(time.Second))
 		rows = append(rows, []string{string(d.Intent), left.String(), strings.Join(parts, "\n")})
 	}
-	return table(rows) + "\nTo see one in full and decide:\n  sallyport approve PROPOSAL\n  sallyport decline PROPOSAL --reason TEXT\n"
+	return table(rows) + "\nTo see one in full, and to decide:\n  sallyport proposals PROPOSAL\n  sallyport approve PROPOSAL\n  sallyport decline PROPOSAL --reason TEXT\n"
 }
 
 func approveCommand(a *app) *cobra.Command {
@@ -103,13 +177,11 @@ person must approve too.`,
 	}
 	digest := pressFlags(a, c)
 	return runs(c, func(ctx context.Context, args []string) error {
-		return a.press(ctx, args[0], *digest, "approve", func(p *rest.PeopleClient, id trade.IntentID, digest string) error {
-			d, err := p.Approve(ctx, id, digest)
-			if err != nil {
-				return daemonProblem(err)
-			}
-			return a.decided(d)
-		})
+		d, err := a.press(ctx, args[0], *digest, "approve", (*rest.PeopleClient).Approve)
+		if err != nil {
+			return err
+		}
+		return a.decided(d)
 	})
 }
 
@@ -124,17 +196,17 @@ The reason is shown to the agent.`,
 	c.Flags().StringVar(&reason, "reason", "", "why, `R`")
 	digest := pressFlags(a, c)
 	return runs(c, func(ctx context.Context, args []string) error {
-		return a.press(ctx, args[0], *digest, "decline", func(p *rest.PeopleClient, id trade.IntentID, digest string) error {
-			d, err := p.Decline(ctx, id, digest, strings.TrimSpace(reason))
-			switch {
-			case err != nil:
-				return daemonProblem(err)
-			case a.json:
-				return a.printJSON(d.AppendJSON(nil))
-			}
-			a.printf("%s", describe(d, a.color()))
-			return nil
+		d, err := a.press(ctx, args[0], *digest, "decline", func(p *rest.PeopleClient, ctx context.Context, id trade.IntentID, digest string) (ledger.Decision, error) {
+			return p.Decline(ctx, id, digest, strings.TrimSpace(reason))
 		})
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.printJSON(d.AppendJSON(nil))
+		}
+		a.printf("%s", describe(d, a.color()))
+		return nil
 	})
 }
 
@@ -177,40 +249,93 @@ func describeBrief(text string) string {
 	return b.String()
 }
 
-// press shows a proposal in full, has the person name its digest, and then answers it.
+// answer is what a person says to a proposal.
+type answer func(p *rest.PeopleClient, ctx context.Context, id trade.IntentID, digest string) (ledger.Decision, error)
+
+// noDigest is the digest of no order.
+var noDigest = strings.Repeat("0", 64)
+
+// press shows a proposal in full, has the person name its digest, and then answers it. Where there is nothing to show the
+// answer is sent for no terms at all, so that the attempt is on record and the daemon says why it is refused.
 //
 //limit:cli-approval-typed An approval or a no from the command line needs the person's credential and the first characters of the digest, typed or given beside it.
-func (a *app) press(ctx context.Context, arg, digest, verb string, answer func(*rest.PeopleClient, trade.IntentID, string) error) error {
+func (a *app) press(ctx context.Context, arg, digest, verb string, say answer) (d ledger.Decision, err error) {
 	id, err := intentArgument(arg)
 	if err != nil {
-		return err
+		return d, err
 	}
-	credential, err := a.credential(ctx)
+	c, err := a.asPerson(ctx)
 	if err != nil {
-		return err
-	}
-	c, err := a.needPeople(credential)
-	if err != nil {
-		return err
+		return d, err
 	}
 	defer c.Close()
 	_, text, err := c.Brief(ctx, id)
+	switch codeOf(err) {
+	case policy.ProposalEnded, policy.ProposalUnknown, policy.ProposalExpired:
+		_, err = say(c, ctx, id, noDigest)
+	}
 	if err != nil {
-		return daemonProblem(err)
+		return d, pressProblem(err, id)
 	}
 	out := a.stdout
 	if a.json {
 		out = a.stderr
 	}
 	fmt.Fprint(out, describeBrief(text)+"\n")
-	if digest == "" {
-		digest, err = a.askLine(ctx, "To "+verb+" exactly this, type the 8 characters of its order digest: ")
+	if digest != "" {
+		d, err = say(c, ctx, id, digest)
+	} else {
+		d, err = a.typed(ctx, c, id, verb, say)
+	}
+	if err != nil {
+		return d, pressProblem(err, id)
+	}
+	return d, nil
+}
+
+// typed has the digest typed.
+//
+//limit:cli-digest-tries A digest may be typed three times; each wrong one is a refused attempt.
+func (a *app) typed(ctx context.Context, c *rest.PeopleClient, id trade.IntentID, verb string, say answer) (d ledger.Decision, err error) {
+	for range 3 {
+		digest, err := a.askLine(ctx, "To "+verb+" exactly this, type the 8 characters of its order digest: ")
 		if errors.Is(err, errNoTerminal) {
-			return usage("Give it with --digest.", "the digest's first characters are asked on a terminal, and standard input is none")
+			return d, usage("Give it with --digest.", "the digest's first characters are asked on a terminal, and standard input is none")
 		}
 		if err != nil {
-			return err
+			return d, err
 		}
+		if d, err = say(c, ctx, id, digest); codeOf(err) != policy.DigestMismatch {
+			return d, err
+		}
+		a.note("that is not the digest that is shown; nothing was done")
 	}
-	return answer(c, id, digest)
+	return d, finding("'sallyport proposals "+string(id)+"' shows it.", "%s: the digest was not that of this proposal three times", policy.DigestMismatch).coded(policy.DigestMismatch)
+}
+
+// codeOf returns the code of a refusal; empty for any other error.
+func codeOf(err error) trade.Code {
+	var r *gate.Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return ""
+}
+
+// pressProblem says why a proposal was not answered, and what helps the person.
+func pressProblem(err error, id trade.IntentID) error {
+	classified := daemonProblem(err)
+	var p *problem
+	if !errors.As(classified, &p) {
+		return classified
+	}
+	switch p.code {
+	case policy.ProposalEnded, policy.ProposalExpired:
+		p.repair = "'sallyport audit show " + string(id) + "' shows what became of it."
+	case policy.ProposalUnknown:
+		p.repair = "'sallyport proposals' lists those that wait."
+	case policy.DigestMismatch:
+		p.repair = "Type the order digest as it is shown; 'sallyport proposals " + string(id) + "' shows it."
+	}
+	return p
 }

@@ -295,11 +295,24 @@ func (d *daemon) listen() error {
 		case err == nil:
 			d.taken = without([]string{s.Agents, s.People}, try[:])
 			return nil
+		case errors.Is(err, syscall.EINVAL):
+			return usage("Name shorter ones by agents_socket, people_socket and sockets in serve of "+configName+": the system takes about 100 bytes.",
+				"the daemon cannot listen: the path of a socket is too long:\n%s", showPath(longest(append(socketPaths(s.Sockets), s.AgentsSocket, s.PeopleSocket))))
 		case !errors.Is(err, syscall.EADDRINUSE):
 			return usage("Correct serve in "+configName+"; a socket's directory belongs to this user, and its path is short.", "the daemon cannot listen: %s", plain(err))
 		}
 	}
 	return usage("End what listens there, or name other addresses by --listen-agents and --listen-people.", "an address to listen on is taken: %s, %s", s.Agents, s.People)
+}
+
+// longest returns the longest of some paths.
+func longest(paths []string) (found string) {
+	for _, p := range paths {
+		if len(p) > len(found) {
+			found = p
+		}
+	}
+	return found
 }
 
 // without returns the addresses that were to be listened on and are not.

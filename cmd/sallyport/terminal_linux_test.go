@@ -134,6 +134,8 @@ func TestAPersonAtATerminal(t *testing.T) {
 	x.types(t, credential+"\n")
 	x.until(t, "type the 8 characters of its order digest: ")
 	x.settles(t, true)
+	x.types(t, "00000000\n") // a mistyped one is asked again
+	x.until(t, "that is not the digest that is shown")
 	x.types(t, match(t, r.out, `"digest":"([0-9a-f]{8})`)+"\n")
 	if code := wait(); code != exitFine {
 		t.Fatalf("%d: %s", code, x.shown)
@@ -152,10 +154,53 @@ func TestAPersonAtATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code says it
-	if code := cmd.ProcessState.ExitCode(); code != exitInternal || !x.echoes(t) {
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !x.echoes(t) {
 		t.Errorf("interrupted: %d, echo %v\n%s", code, x.echoes(t), out.String())
 	}
 	if n := strings.Count(x.shown.String(), credential); n != 1 {
 		t.Errorf("what was typed is shown: %s", x.shown)
+	}
+}
+
+// TestAWrongDigestIsAskedThreeTimes types a wrong one until nothing more is asked, and then another time an interruption.
+//
+//attack:cli-digest-tries
+func TestAWrongDigestIsAskedThreeTimes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, `{}`)
+	h.serve()
+	r := h.must(exitHeld, h.agent("desk", "1", "1"), "propose", "--json", compliant)
+	id, digest := match(t, r.out, `"proposal_id":"([^"]+)"`), match(t, r.out, `"digest":"([0-9a-f]{8})`)
+	start := func() (*terminal, func() int, func()) {
+		x := newTerminal(t)
+		cmd := sallyport(t, h.home, "approve", id)
+		cmd.Env = append(cmd.Env, "NO_COLOR=1", credentialVariable+"="+h.path("kim"))
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = x.program, x.program, x.program
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		x.until(t, "order digest: ")
+		return x, func() int {
+				_ = cmd.Wait() // the exit code says it
+				return cmd.ProcessState.ExitCode()
+			}, func() {
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+	}
+	x, wait, _ := start()
+	x.types(t, "00000000\n\n11111111\n"+digest+"\n")
+	if code := wait(); code != exitDenied || strings.Contains(x.shown.String(), "EXECUTED") {
+		t.Errorf("three wrong ones and a right one: %d\n%s", code, x.shown)
+	}
+	x, wait, interrupt := start()
+	interrupt()
+	if code := wait(); code != exitInterrupted {
+		t.Errorf("interrupted: %d", code)
+	}
+	x.until(t, "order digest: \r\nsallyport: it was interrupted")
+	if r := h.must(exitFine, nil, "audit", "show", id); strings.Count(r.out, "DIGEST_MISMATCH") != 2 || !strings.HasPrefix(r.out, "HELD") {
+		t.Errorf("what is on record is\n%s", r.out)
 	}
 }
