@@ -233,6 +233,9 @@ func TestScopesReadBackAndNothingElseIsOne(t *testing.T) {
 		if s, ok := ParseScope(text); !ok || s.String() != text {
 			t.Errorf("%q: %v, %v", text, s, ok)
 		}
+		if s, ok := ReadScope(text); !ok || s.String() != text {
+			t.Errorf("%q is read as %v, %v", text, s, ok)
+		}
 	}
 	for _, text := range []string{
 		"", "Everything", "everything:", "everything:x", "all", "account", "account:", "agent:a b", "agent:\x00", "symbol:aapl", "symbol:", "symbol:AAPL ",
@@ -240,6 +243,9 @@ func TestScopesReadBackAndNothingElseIsOne(t *testing.T) {
 	} {
 		if s, ok := ParseScope(text); ok {
 			t.Errorf("%q is %v", text, s)
+		}
+		if s, ok := ReadScope(text); ok != (text == "symbol:aapl") || ok && s.String() != "symbol:AAPL" {
+			t.Errorf("%q is read as %v, %v", text, s, ok)
 		}
 	}
 }

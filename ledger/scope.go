@@ -48,6 +48,15 @@ func ParseScope(text string) (Scope, bool) {
 	return Scope{}, false
 }
 
+// ReadScope reads a scope as a person or an agent writes it: the case of a symbol does not count, as in an order.
+func ReadScope(text string) (Scope, bool) {
+	if name, isSymbol := strings.CutPrefix(text, scopeWords[OneSymbol]+":"); isSymbol {
+		sym, ok := trade.ParseSymbol(name)
+		return Scope{OneSymbol, sym.String()}, ok
+	}
+	return ParseScope(text)
+}
+
 func validScopeName(k ScopeKind, name string) bool {
 	if k == OneSymbol {
 		sym, ok := trade.ParseSymbol(name)

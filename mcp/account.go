@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sallyport/gate"
@@ -89,6 +90,10 @@ func (t *Tools) quoteTool() Tool {
 				return refused(a.reasons...)
 			}
 			q, found, err := t.cfg.Gate.Quote(ctx, s)
+			var silent unanswered
+			if errors.As(err, &silent) {
+				return t.failed("market_quote", err)
+			}
 			if err != nil || !found {
 				if err != nil {
 					t.cfg.Log.Error("the market cannot be asked", "error", err)

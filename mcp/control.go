@@ -131,15 +131,16 @@ func (t *Tools) killTool() Tool {
 
 func (t *Tools) kill(ctx context.Context, r gate.StopRequest) Result {
 	report, err := t.cfg.Gate.Kill(ctx, r)
-	var low *gate.Refusal
-	switch {
-	case errors.As(err, &low):
+	if err != nil {
+		var told *gate.Refusal
+		var silent unanswered
+		if !errors.As(err, &told) && !errors.As(err, &silent) {
+			t.cfg.Log.Error("the kill switch cannot be engaged", "error", err)
+			err = &gate.Refusal{
+				Code: policy.JournalUnavailable, Message: "the kill switch could not be engaged for every process; tell the operator at once, and try again",
+			}
+		}
 		return t.failed("kill_switch_engage", err)
-	case err != nil:
-		t.cfg.Log.Error("the kill switch cannot be engaged", "error", err)
-		return refused(policy.Reason{
-			Code: policy.JournalUnavailable, Message: "the kill switch could not be engaged for every process; tell the operator at once, and try again",
-		})
 	}
 	dst := ledger.AppendStops(wire.AppendName([]byte{'{'}, "stops"), []ledger.Stop{report.Stop})
 	dst = append(wire.AppendName(dst, "repeated"), strconv.FormatBool(report.Repeated)...)

@@ -242,7 +242,10 @@ func TestKillTakesAScopeAndHidesOtherAgentsOrders(t *testing.T) {
 	if got := g.controls[0]; got != (control{what: "kill", agent: "local", tier: trade.TierExecute, scope: aapl, reason: "why"}) {
 		t.Errorf("%+v", got)
 	}
-	for _, raw := range []string{`{"scope":"all"}`, `{"scope":""}`, `{"scope":"symbol:"}`, `{"scope":"symbol:aapl"}`, `{"scope":null}`, `{"reason":1}`, `{"person":"olga"}`} {
+	if r, _ := callOf(t, newTools(t, g), "local", "kill_switch_engage", `{"scope":"symbol:aapl"}`); r.IsError || g.controls[1].scope != aapl {
+		t.Errorf("a symbol in lower case: %s", r.Text)
+	}
+	for _, raw := range []string{`{"scope":"all"}`, `{"scope":""}`, `{"scope":"symbol:"}`, `{"scope":"Symbol:aapl"}`, `{"scope":null}`, `{"reason":1}`, `{"person":"olga"}`} {
 		before := len(g.controls)
 		if r, _ := callOf(t, newTools(t, g), "local", "kill_switch_engage", raw); !r.IsError || len(g.controls) != before {
 			t.Errorf("%s: %s", raw, r.Text)

@@ -96,7 +96,7 @@ func (a *arguments) scope(name string) ledger.Scope {
 	if !there {
 		return ledger.Scope{}
 	}
-	s, ok := ledger.ParseScope(text)
+	s, ok := ledger.ReadScope(text)
 	if !ok {
 		a.malformed(policy.ScopeUnknown, name, text, "everything, account:NAME, agent:NAME or symbol:NAME")
 	}

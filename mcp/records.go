@@ -30,14 +30,17 @@ func (t *Tools) policyTool() Tool {
 			if a := c.read(); len(a.reasons) > 0 {
 				return refused(a.reasons...)
 			}
-			return plain(t.policy(), false)
+			view := t.cfg.Gate.Policy()
+			if r := view.Reason; r != nil && noAnswer[r.Code] != "" {
+				return t.failed("trade_policy_get", &gate.Refusal{Code: r.Code, Message: r.Message})
+			}
+			return plain(shownPolicy(view), false)
 		},
 	}
 }
 
-// policy shows what would judge a call made now. That there is no valid policy is an answer and no error.
-func (t *Tools) policy() []byte {
-	view := t.cfg.Gate.Policy()
+// shownPolicy shows what would judge a call made now. That there is no valid policy is an answer and no error.
+func shownPolicy(view gate.PolicyView) []byte {
 	dst := append(wire.AppendName([]byte{'{'}, "valid"), strconv.FormatBool(view.Reason == nil)...)
 	dst = wire.AppendName(dst, "policy_sha256")
 	if view.SHA256 == "" {

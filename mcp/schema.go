@@ -22,9 +22,10 @@ const (
 
 	stopsSchema = `{"type":"array","description":"engaged kill switches","items":{"type":"object","properties":{` +
 		`"scope":{"type":"string","description":"everything, account:NAME, agent:NAME or symbol:NAME"},` +
-		`"by":{"type":"string"},"reason":{"type":"string"},"since":{"type":"string"}},"required":["scope","by","reason","since"]}}`
+		`"by":{"type":"string"},"reason":{"type":"string"},"since":{"type":"string"},` +
+		`"keep":{"type":"boolean","description":"orders that worked already were left as they are"}},"required":["scope","by","reason","since"]}}`
 
-	refusalMembers = `"reasons":` + reasonsSchema + `,"error":{"type":"string","description":"permission_denied, killswitch_active or journal_unavailable"},` +
+	refusalMembers = `"reasons":` + reasonsSchema + `,"error":{"type":"string","description":"permission_denied, killswitch_active, journal_unavailable or daemon_unreachable"},` +
 		`"required_tier":{"type":"integer"},"current_tier":{"type":"integer"},"stops":` + stopsSchema
 
 	orderSchema = `{"type":["object","null"],"description":"the order as it was understood; null if the arguments were none","properties":{` +

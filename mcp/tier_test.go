@@ -258,7 +258,8 @@ func TestStopBlocksToolsInItsScope(t *testing.T) {
 	r := newTools(t, &fakeGate{stops: func() ([]ledger.Stop, error) { return []ledger.Stop{stopOf("agent:local")}, nil }}).
 		Call(t.Context(), gate.Origin{}, "portfolio_get", nil)
 	want := `{"error":"killswitch_active","stops":[{"scope":"agent:local","by":"person:olga","reason":"fat finger","since":"2026-11-30T14:03:22.123456Z"}],` +
-		`"reasons":[{"code":"KILL_SWITCH_ACTIVE","field":"agent:local","message":"the kill switch of agent:local is engaged by person:olga: fat finger"}]}`
+		`"reasons":[{"code":"KILL_SWITCH_ACTIVE","field":"agent:local","message":"the kill switch of agent:local is engaged by person:olga: fat finger; until a person resets it only ` +
+		`trade_audit, journal_query, order_cancel, proposal_withdraw and kill_switch_engage work"}]}`
 	if r.Text != want {
 		t.Errorf("%s", r.Text)
 	}

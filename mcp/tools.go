@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -130,8 +131,12 @@ func (t *Tools) call(ctx context.Context, name string, c call) (r Result) {
 		}
 	}()
 	if row.stoppable && row.Tier <= t.cfg.Tier {
-		if stops := t.stops(ctx, c.origin.Agent); len(stops) > 0 {
-			return stopped(stops)
+		stops, err := t.stops(ctx, c.origin.Agent)
+		switch {
+		case err != nil:
+			return t.failed(row.Name, err)
+		case len(stops) > 0:
+			return t.stopped(stops)
 		}
 	}
 	if r = row.run(ctx, c); !json.Valid(r.JSON) {
@@ -141,11 +146,16 @@ func (t *Tools) call(ctx context.Context, name string, c call) (r Result) {
 	return r
 }
 
-// stops returns the kill switches that stop an agent whatever it does. One that cannot be read is engaged.
+// stops returns the kill switches that stop an agent whatever it does. One that cannot be read is engaged; the error says
+// that there is nobody to ask.
 //
 //limit:mcp-stopped While everything or its agent is stopped, an agent may look up records, stop, cancel and withdraw, and no more.
-func (t *Tools) stops(ctx context.Context, agent trade.Agent) []ledger.Stop {
+func (t *Tools) stops(ctx context.Context, agent trade.Agent) ([]ledger.Stop, error) {
 	all, err := t.cfg.Gate.Stops(ctx)
+	var silent unanswered
+	if errors.As(err, &silent) {
+		return nil, err
+	}
 	if err != nil {
 		t.cfg.Log.Error("the kill switch cannot be read", "error", err)
 		if len(all) == 0 {
@@ -154,7 +164,7 @@ func (t *Tools) stops(ctx context.Context, agent trade.Agent) []ledger.Stop {
 	}
 	return slices.DeleteFunc(all, func(s ledger.Stop) bool {
 		return s.Scope.Kind != ledger.Everything && s.Scope != ledger.Scope{Kind: ledger.OneAgent, Name: string(agent)}
-	})
+	}), nil
 }
 
 // orderTool places orders of one dialect, proposes them, or checks them.

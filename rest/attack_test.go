@@ -444,7 +444,7 @@ func TestWhatIsNotDocumentedIsRefusedAsAProblem(t *testing.T) {
 		{request{method: "POST", path: "/v1/kill", body: `{"reason":"x","Scope":"everything"}`, header: json}, 400, "FIELD_UNKNOWN"},
 		{request{method: "POST", path: "/v1/kill", body: `{"reason":"x","reason":"y"}`, header: json}, 400, "FIELD_DUPLICATE"},
 		{request{method: "POST", path: "/v1/kill", body: `{"reason":1}`, header: json}, 400, "FIELD_TYPE_WRONG"},
-		{request{method: "POST", path: "/v1/kill", body: `{"scope":"symbol:aapl","reason":"x"}`, header: json}, 422, "SCOPE_UNKNOWN"},
+		{request{method: "POST", path: "/v1/kill", body: `{"scope":"symbol:a apl","reason":"x"}`, header: json}, 422, "SCOPE_UNKNOWN"},
 		{request{method: "POST", path: "/v1/orders/x/cancel", body: `{"force":true}`, header: json}, 400, "FIELD_UNKNOWN"},
 		{request{method: "POST", path: "/v1/proposals/x/await", body: `{"wait":"61s"}`, header: json}, 400, "FIELD_TYPE_WRONG"},
 		{request{method: "POST", path: "/v1/proposals/x/await", body: `{"wait":"-1s"}`, header: json}, 400, "FIELD_TYPE_WRONG"},

@@ -146,7 +146,7 @@ func (f *fields) scope() (ledger.Scope, bool) {
 	if _, n := f.v.Member("scope"); n == 0 {
 		return ledger.Scope{}, true
 	}
-	return ledger.ParseScope(text)
+	return ledger.ReadScope(text)
 }
 
 // duration returns a length of time such as 30s.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sallyport/gate"
@@ -35,13 +36,27 @@ type connection struct {
 	cfg  ClientConfig
 	head string // what every request says after its first line
 	pool pool
+	// The agent that the daemon takes this client for, once it has said so.
+	agent atomic.Pointer[trade.Agent]
 }
 
+// silence is the error of a call that has no answer of the daemon's.
+type silence struct {
+	text string
+	sent bool
+}
+
+func (s *silence) Error() string { return s.text }
+
+// Unanswered reports whether the call may have been carried out all the same. By this method surfaces tell a daemon that
+// does not answer from a gate that says no.
+func (s *silence) Unanswered() (mayBeDone bool) { return s.sent }
+
 // ErrUnreachable says that a call has no answer, and may have been carried out or not.
-var ErrUnreachable = errors.New("the daemon did not answer")
+var ErrUnreachable error = &silence{"the daemon did not answer", true}
 
 // ErrNotReached says that a call never left, so that nothing was done.
-var ErrNotReached = errors.New("the daemon cannot be reached")
+var ErrNotReached error = &silence{"the daemon cannot be reached", false}
 
 // dial prepares a connection. Nothing is sent before the first call.
 //

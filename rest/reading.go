@@ -37,12 +37,20 @@ func read(raw []byte) *reading {
 	if err == nil && v.Kind != wire.Object {
 		err = errors.New("it is not an object")
 	}
+	if err != nil {
+		err = unreadable(err)
+	}
 	return &reading{v: v, err: err}
+}
+
+// unreadable is the error of an answer that nothing can be concluded from.
+func unreadable(err error) error {
+	return fmt.Errorf("%w in words that are known: %w", ErrUnreachable, err)
 }
 
 func (r *reading) fail(name string) {
 	if r.err == nil {
-		r.err = fmt.Errorf("the member %s is not what it must be", name)
+		r.err = unreadable(fmt.Errorf("the member %s is not what it must be", name))
 	}
 }
 
@@ -160,7 +168,7 @@ func (r *reading) each(name string, one func(*reading)) {
 func (r *reading) decisionOf(v wire.Value) ledger.Decision {
 	d, err := ledger.DecisionOf(v)
 	if err != nil && r.err == nil {
-		r.err = err
+		r.err = unreadable(err)
 	}
 	return d
 }
