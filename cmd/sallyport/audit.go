@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,33 +73,16 @@ sees its own.`,
 }
 
 // newest reads the data directory, or asks the daemon that is configured where there is none here.
-func (a *app) newest(ctx context.Context, limit int) ([]ledger.Decision, error) {
-	home, cfg, err := a.dataDir()
-	if err != nil {
-		return nil, err
-	}
-	address, err := a.daemonAddress(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if address != "" && !exists(filepath.Join(home, gate.JournalName)) {
-		c, err := a.dialAgent(cfg, a.granted.tier)
-		if err != nil {
-			return nil, err
-		}
-		defer c.Close()
-		all, err := c.Audit(ctx, limit)
-		if err != nil {
-			return nil, daemonProblem(err)
-		}
-		return all, nil
-	}
-	g, _, err := a.openGate(ctx, reading)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Close()
-	return g.Audit(ctx, limit)
+func (a *app) newest(ctx context.Context, limit int) (all []ledger.Decision, err error) {
+	err = a.read(ctx, reading, func(f far) error {
+		found, err := f.Query(ctx, gate.Query{Limit: limit})
+		all = found.Decisions
+		return err
+	}, func(g opened, _ config) error {
+		all, err = g.Audit(ctx, limit)
+		return err
+	})
+	return all, err
 }
 
 // describeList shows intents in rows: when, which, where it stands, and what was asked.
@@ -160,7 +142,9 @@ func notFound(err error) error {
 func auditShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show ID", Short: "Show one intent: its decision and every event of it", Args: exactly(1),
-		Long:              "Show the decision on one intent as it stands, and every event of it, oldest first,\nwith the hash of its record.",
+		Long: `Show the decision on one intent as it stands, and every event of it, oldest first,
+with the hash of its record. Without a data directory here it asks the configured
+daemon, which tells an agent of its own intents, and not of their events.`,
 		Example:           "  sallyport audit show 01KB9Y2V6T3M8Q4W5X7Z0A1B2C",
 		ValidArgsFunction: a.intents(func(ledger.Decision) bool { return true }),
 	}
@@ -170,14 +154,17 @@ func auditShowCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		g, _, err := a.openGate(ctx, reading)
+		var d ledger.Decision
+		var events []ledger.Entry
+		err = a.read(ctx, reading, func(f far) (err error) {
+			d, events, err = f.History(ctx, id)
+			return err
+		}, func(g opened, _ config) (err error) {
+			d, events, err = g.History(ctx, id)
+			return notFound(err)
+		})
 		if err != nil {
 			return err
-		}
-		defer g.Close()
-		d, events, err := g.History(ctx, id)
-		if err != nil {
-			return notFound(err)
 		}
 		if a.json {
 			return a.printJSON(appendHistory(nil, d, events))
@@ -200,7 +187,9 @@ func appendHistory(b []byte, d ledger.Decision, events []ledger.Entry) []byte {
 		b = wire.AppendText(b, "at", e.At.UTC().Format(ledger.TimeFormat))
 		b = wire.AppendText(b, "event", e.Event)
 		b = wire.AppendText(b, "state", string(e.State))
-		b = append(wire.AppendName(b, "body"), e.Body...)
+		if len(e.Body) > 0 { // a daemon elsewhere does not send it
+			b = append(wire.AppendName(b, "body"), e.Body...)
+		}
 		b = append(wire.AppendText(b, "hash", e.Hash), '}')
 	}
 	return append(b, "]}"...)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	"sallyport/gate"
 	"sallyport/policy"
+	"sallyport/rest"
 )
 
 // credentialVariable names the environment variable that says in which file a person's credential is. The credential
@@ -170,7 +172,7 @@ func refused(err error) error {
 	if r.Code == policy.PersonUnknown {
 		message = "the credential is nobody's"
 	}
-	for _, row := range append(policy.ControlCodes(), policy.SystemCodes()...) {
+	for _, row := range slices.Concat(policy.ControlCodes(), policy.SystemCodes(), rest.Codes()) {
 		if row.Code == r.Code {
 			repair = strings.ReplaceAll(row.Repair, "`", "'")
 		}

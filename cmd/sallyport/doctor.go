@@ -29,7 +29,8 @@ walked), clock, quotes, and that the gate denies a canary order that no policy
 can allow; that the paper venue is the one that the journal knows; and outcomes
 that nobody knows; kill switches and the stop file; and where a daemon has the data
 directory, that it runs, that somebody can approve, and whom it takes this process
-for. With --harness and --settings also that the hook is really armed in that
+for. Where there is no data directory here it looks at the connection to the
+configured daemon alone. With --harness and --settings also that the hook is really armed in that
 settings file. Other data directories are named: limits hold within one.
 
 Exit code 0 means that all is well, 1 that there is a finding; each comes with
@@ -63,6 +64,9 @@ func (e *examination) examine(ctx context.Context) {
 		e.problem("data directory", err)
 		return
 	}
+	if !exists(e.home) && e.away(ctx) {
+		return
+	}
 	if !e.directory() {
 		e.others()
 		return
@@ -83,6 +87,7 @@ func (e *examination) examine(ctx context.Context) {
 	e.quotes()
 	e.gate(ctx)
 	e.connection(ctx)
+	e.person(ctx)
 	e.others()
 }
 
@@ -159,6 +164,10 @@ func (e *examination) quotes() {
 
 // gate opens the gate as every command does, and asks it.
 func (e *examination) gate(ctx context.Context) {
+	if address, err := e.app.elsewhere(e.home, e.cfg); address != "" && err == nil {
+		e.ok("journal", "none here; the daemon at %s has it", showPath(address))
+		return
+	}
 	err := e.app.founded(e.home)
 	var g opened
 	if err == nil {

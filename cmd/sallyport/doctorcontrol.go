@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"sallyport/gate"
 	"sallyport/rest"
@@ -86,6 +87,56 @@ func (e *examination) control(ctx context.Context, g *gate.Gate) {
 		return
 	}
 	e.ok("daemon", "it listens on %s", showPath(e.cfg.Serve.PeopleSocket))
+}
+
+// away examines the connection alone where there is no data directory here and a daemon is configured; false if none is.
+func (e *examination) away(ctx context.Context) bool {
+	e.cfg = defaultConfig(e.home)
+	address, err := e.app.elsewhere(e.home, e.cfg)
+	if err != nil {
+		e.problem("connection", err)
+		return true
+	}
+	if address == "" {
+		return false
+	}
+	e.ok("data directory", "none here; the daemon at %s has it", showPath(address))
+	if e.app.getenv(daemonVariable) != "" {
+		e.tier()
+	}
+	e.connection(ctx)
+	e.person(ctx)
+	e.others()
+	return true
+}
+
+// person asks the daemon that SALLYPORT_PEOPLE names whom it takes a person's commands for. Nothing is asked on the terminal.
+func (e *examination) person(ctx context.Context) {
+	const name = "person"
+	address, named, err := e.app.peopleAddress(e.cfg)
+	if !named {
+		return
+	}
+	if err == nil && e.app.secret.file == nil && e.app.getenv(credentialVariable) == "" {
+		e.note(name, "your credential is not at hand here, so the commands that need it ask for it; $%s names its file", credentialVariable)
+		return
+	}
+	if err != nil {
+		e.problem(name, err)
+		return
+	}
+	c, err := e.app.asPerson(ctx)
+	if err != nil {
+		e.problem(name, err)
+		return
+	}
+	defer c.Close()
+	who, err := c.Whoami(ctx)
+	if err != nil {
+		e.problem(name, daemonProblem(err))
+		return
+	}
+	e.ok(name, "%s takes you for %s, who may %s", showPath(address), show(who.Name), strings.Join(rights(who), ", "))
 }
 
 // connection asks the configured daemon whom it takes this process for.

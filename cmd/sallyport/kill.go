@@ -117,7 +117,7 @@ func (a *app) stop(ctx context.Context, home string, r gate.StopRequest) error {
 		a.note("the daemon did not stop it: %s. Going on without it", plain(why))
 	}
 	if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
-		return &problem{exit: exitInternal, what: "NOTHING WAS STOPPED: there is no data directory at " + showPath(home), repair: noHome}
+		return &problem{exit: exitInternal, what: "NOTHING WAS STOPPED: there is no data directory at " + showPath(home), repair: a.whereHome(home, cfg)}
 	}
 	rep, err = a.stopHere(ctx, home, cfg, credential, r)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"sallyport/dialect"
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/trade"
 	"sallyport/wire"
 )
 
@@ -167,17 +168,20 @@ func ordersCommand(a *app) *cobra.Command {
 		Use: "orders", Short: "List the orders that are open", GroupID: groupOrders, Args: exactly(0),
 		Long: `List the orders that the ledger holds open, oldest first: permitted (a harness may
 make the call), sending, unknown, working or partly filled at the venue. Times are
-UTC.`,
+UTC. Without a data directory here it asks the configured daemon: an agent sees its
+own.`,
 		Example: "  sallyport orders\n  sallyport orders --json",
 	}
 	withJSON(a, c, "print one object a line")
 	return runs(c, func(ctx context.Context, _ []string) error {
-		g, _, err := a.openGate(ctx, venue)
-		if err != nil {
+		var open []openOrder
+		err := a.read(ctx, venue, func(f far) (err error) {
+			open, err = openOrders(ctx, f)
 			return err
-		}
-		defer g.Close()
-		open, err := openOrders(ctx, g)
+		}, func(g opened, _ config) (err error) {
+			open, err = openOrders(ctx, g)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -205,7 +209,10 @@ type openOrder struct {
 }
 
 // openOrders returns the orders that are open, oldest first. It first takes in what the venue has to tell.
-func openOrders(ctx context.Context, g opened) ([]openOrder, error) {
+func openOrders(ctx context.Context, g interface {
+	Orders(ctx context.Context) ([]gate.WorkingOrder, error)
+	History(ctx context.Context, id trade.IntentID) (ledger.Decision, []ledger.Entry, error)
+}) ([]openOrder, error) {
 	working, err := g.Orders(ctx)
 	if err != nil {
 		return nil, err

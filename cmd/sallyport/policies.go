@@ -29,14 +29,20 @@ could be written by somebody else, every order is denied.`,
 	return parent(c, policyShowCommand(a), policyValidateCommand(a), policyHashCommand(a), policyDefaultCommand(a))
 }
 
-// view reads the policy in force.
-func (a *app) view(ctx context.Context) (gate.PolicyView, config, error) {
-	g, cfg, err := a.openGate(ctx, reading)
-	if err != nil {
-		return gate.PolicyView{}, cfg, err
-	}
-	defer g.Close()
-	return g.Policy(), cfg, nil
+// view reads the policy in force, here or at the daemon that is configured where there is no data directory here. Then
+// the configuration names no file.
+func (a *app) view(ctx context.Context) (v gate.PolicyView, cfg config, err error) {
+	err = a.read(ctx, reading, func(f far) error {
+		v = f.Policy()
+		if v.Reason != nil && v.Reason.Code == policy.DaemonUnreachable {
+			return (&problem{exit: exitInternal, what: reasonText(v.Reason), repair: "'sallyport serve' starts it."}).coded(v.Reason.Code)
+		}
+		return nil
+	}, func(g opened, c config) error {
+		v, cfg = g.Policy(), c
+		return nil
+	})
+	return v, cfg, err
 }
 
 // inForce returns an error if the policy in force allows nothing.
@@ -50,6 +56,8 @@ func inForce(v gate.PolicyView, cfg config) error {
 // policyRepair says what helps where the policy in force allows nothing.
 func policyRepair(r *policy.Reason, path string) string {
 	switch {
+	case path == "":
+		return "The operator corrects it where the daemon runs; until then every order is denied."
 	case r.Code == policy.PolicyInvalid:
 		return "Correct " + showPath(path) + "; until then every order is denied."
 	case !exists(path):
@@ -76,7 +84,8 @@ func policyText(r *policy.Reason) string {
 func policyShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show", Short: "Print the policy in force", Args: exactly(0),
-		Long:    "Print the policy in force, byte for byte. Exit code 1 means that it allows nothing.",
+		Long: `Print the policy in force, byte for byte. Without a data directory here it asks the
+configured daemon. Exit code 1 means that it allows nothing.`,
 		Example: "  sallyport policy show\n  sallyport policy show --json",
 	}
 	withJSON(a, c, "print one object: path, sha256 and the policy")
@@ -92,7 +101,7 @@ func policyShowCommand(a *app) *cobra.Command {
 			_, err := a.stdout.Write(v.Raw)
 			return err
 		}
-		b := wire.AppendText([]byte{'{'}, "path", cfg.Policy)
+		b := wire.AppendOptional([]byte{'{'}, "path", cfg.Policy)
 		b = wire.AppendText(b, "sha256", v.SHA256)
 		b = appendCompact(wire.AppendName(b, "policy"), v.Raw)
 		return a.printJSON(append(b, '}'))
@@ -192,8 +201,11 @@ func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 	if len(args) == 0 {
 		v, cfg, err := a.view(ctx)
 		d := draft{view: v, path: cfg.Policy}
+		if d.path == "" {
+			d.path = "the policy of the daemon"
+		}
 		if v.Reason != nil {
-			d.repair = policyRepair(v.Reason, d.path)
+			d.repair = policyRepair(v.Reason, cfg.Policy)
 		}
 		return d, err
 	}
@@ -244,7 +256,7 @@ policy that is not valid it is printed with a warning, and the exit code is 1.`,
 			return inForce(v, cfg)
 		}
 		if a.json {
-			b := wire.AppendText([]byte{'{'}, "path", cfg.Policy)
+			b := wire.AppendOptional([]byte{'{'}, "path", cfg.Policy)
 			b = wire.AppendText(b, "sha256", v.SHA256)
 			b = append(wire.AppendName(b, "valid"), trueOrFalse(v.Reason == nil)...)
 			return errors.Join(a.printJSON(append(b, '}')), resultIf(v.Reason != nil))

@@ -19,34 +19,56 @@ func positionsCommand(a *app) *cobra.Command {
 sells that are pending, and beside it what the venue itself says. The two must
 agree; a difference is marked. Positions at venues whose fills nobody tells us,
 which are those of tools under a hook, are not known: what was accepted there
-stays pending.`,
+stays pending. Without a data directory here it asks the configured daemon, which
+compares with the venue itself.`,
 		Example: "  sallyport positions\n  sallyport positions --json",
 	}
 	withJSON(a, c, "print one object")
 	return runs(c, func(ctx context.Context, _ []string) error {
-		g, cfg, err := a.openGate(ctx, venue)
-		if err != nil {
-			return err
-		}
-		defer g.Close()
-		held, err := g.Positions(ctx)
-		if err != nil {
-			return err
-		}
-		theirs := gate.Holdings{Cash: cfg.Cash} // what the venue will open with
-		if g.venue != nil {
-			if theirs, err = g.venue.Holdings(ctx); err != nil {
+		return a.read(ctx, venue, func(f far) error {
+			p, err := f.Portfolio(ctx)
+			if err != nil {
 				return err
 			}
-		}
-		if a.json {
-			return a.printJSON(appendPositions(nil, held, theirs))
-		}
-		return a.printLines(func(w *bufio.Writer) error {
-			w.WriteString(describePositions(held, theirs))
-			return nil
+			return a.positions(book{cash: p.Cash, held: p.Positions})
+		}, func(g opened, cfg config) error {
+			held, err := g.Positions(ctx)
+			if err != nil {
+				return err
+			}
+			theirs := gate.Holdings{Cash: cfg.Cash} // what the venue will open with
+			if g.venue != nil {
+				if theirs, err = g.venue.Holdings(ctx); err != nil {
+					return err
+				}
+			}
+			return a.positions(book{&theirs.Cash, held, &theirs})
 		})
 	})
+}
+
+// book is what the ledger holds, and what the venue says: nothing where a daemon elsewhere compares with it.
+type book struct {
+	cash   *trade.Decimal // nil where the venue cannot be asked
+	held   []gate.Position
+	theirs *gate.Holdings
+}
+
+func (a *app) positions(k book) error {
+	if a.json {
+		return a.printJSON(appendPositions(nil, k))
+	}
+	return a.printLines(func(w *bufio.Writer) error {
+		w.WriteString(describePositions(k))
+		return nil
+	})
+}
+
+func (k book) cashText() string {
+	if k.cash == nil {
+		return "not known: the venue cannot be asked"
+	}
+	return k.cash.Money()
 }
 
 // venueQuantity returns what the venue says it holds of a symbol.
@@ -69,17 +91,20 @@ type line struct {
 func (l line) differs() bool { return l.ours && l.theirs.Cmp(l.Quantity) != 0 }
 
 // positionLines puts what the ledger knows beside what the venue says.
-func positionLines(held []gate.Position, h gate.Holdings) (lines []line) {
+func positionLines(k book) (lines []line) {
 	listed := map[trade.Symbol]bool{}
-	for _, p := range held {
-		l := line{Position: p, ours: p.Account == paperAccount}
+	for _, p := range k.held {
+		l := line{Position: p, ours: p.Account == paperAccount && k.theirs != nil}
 		if l.ours {
-			l.theirs = venueQuantity(h, p.Symbol)
+			l.theirs = venueQuantity(*k.theirs, p.Symbol)
 			listed[p.Symbol] = true
 		}
 		lines = append(lines, l)
 	}
-	for _, p := range h.Positions {
+	if k.theirs == nil {
+		return lines
+	}
+	for _, p := range k.theirs.Positions {
 		if !listed[p.Symbol] {
 			lines = append(lines, line{gate.Position{Account: paperAccount, Symbol: p.Symbol}, true, p.Quantity})
 		}
@@ -87,9 +112,9 @@ func positionLines(held []gate.Position, h gate.Holdings) (lines []line) {
 	return lines
 }
 
-func describePositions(held []gate.Position, h gate.Holdings) string {
-	text := "account  " + string(paperAccount) + "\ncash     " + h.Cash.Money() + "\n"
-	lines := positionLines(held, h)
+func describePositions(k book) string {
+	text := "account  " + string(paperAccount) + "\ncash     " + k.cashText() + "\n"
+	lines := positionLines(k)
 	if len(lines) == 0 {
 		return text + "No positions.\n"
 	}
@@ -97,8 +122,11 @@ func describePositions(held []gate.Position, h gate.Holdings) string {
 	differs := false
 	for _, l := range lines {
 		theirs := "account " + show(string(l.Account))
-		if l.ours {
+		switch {
+		case l.ours:
 			theirs = l.theirs.String()
+		case k.theirs == nil && l.Account == paperAccount:
+			theirs = "not asked"
 		}
 		if l.differs() {
 			theirs += "  differs"
@@ -113,10 +141,12 @@ func describePositions(held []gate.Position, h gate.Holdings) string {
 	return text
 }
 
-func appendPositions(b []byte, held []gate.Position, h gate.Holdings) []byte {
-	lines := positionLines(held, h)
+func appendPositions(b []byte, k book) []byte {
+	lines := positionLines(k)
 	b = wire.AppendText(append(b, '{'), "account", string(paperAccount))
-	b = wire.AppendText(b, "cash", h.Cash.Money())
+	if k.cash != nil {
+		b = wire.AppendText(b, "cash", k.cash.Money())
+	}
 	b = append(wire.AppendName(b, "differs"), trueOrFalse(slices.ContainsFunc(lines, line.differs))...)
 	b = append(wire.AppendName(b, "positions"), '[')
 	for i, l := range lines {

@@ -96,11 +96,24 @@ func (a *app) founded(home string) error {
 	case exists(filepath.Join(home, gate.FoundedName)):
 		return a.gateProblem(gate.ErrJournalLost)
 	}
-	return usage(noHome, "there is no data directory with a journal at %s", showPath(home))
+	cfg, err := loadConfig(home)
+	if err != nil {
+		cfg = defaultConfig(home)
+	}
+	return usage(a.whereHome(home, cfg), "there is no data directory with a journal at %s", showPath(home))
 }
 
 // noHome is what helps where there is no data directory.
 const noHome = "'sallyport init' makes one; SALLYPORT_HOME or --data-dir names another."
+
+// whereHome is what helps where there is no data directory: where a daemon has it, making another would not.
+func (a *app) whereHome(home string, cfg config) string {
+	address, err := a.elsewhere(home, cfg)
+	if address == "" || err != nil {
+		return noHome
+	}
+	return "The daemon at " + showPath(address) + " has it: run this where the daemon runs, or name the data directory by SALLYPORT_HOME or --data-dir."
+}
 
 // wire puts together the venue with its quotes, and the gate in front of it.
 func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opened, err error) {
