@@ -364,6 +364,33 @@ func TestTwoApproversAreTwoPersons(t *testing.T) {
 	}
 }
 
+// TestApprovalOfSomebodyWhoIsGoneDoesNotCount: one of two approvers is removed, or gets another credential, before the
+// other presses.
+//
+//attack:gate-approval-revoked
+func TestApprovalOfSomebodyWhoIsGoneDoesNotCount(t *testing.T) {
+	for name, change := range map[string]func(*testing.T, *office){
+		"removed": func(t *testing.T, o *office) {
+			if err := o.RemovePerson(ctx, o.olga, "anna"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"rotated": func(t *testing.T, o *office) { must(o.RotatePerson(ctx, o.olga, "anna"))(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, func(c *gate.Config) { d := trade.Whole(100); c.Approval.TwoAbove = &d })
+			d, other := o.propose(t, buy(t, "10")), o.propose(t, buy(t, "11"))
+			must(o.Approve(ctx, press(o.anna, d)))(t)
+			change(t, o)
+			_, err := o.Approve(ctx, press(o.olga, d))
+			o.wantRefused(t, err, policy.ProposalExpired)
+			if o.v.submits() != 0 || o.state(t, d) != ledger.ApprovalExpired || o.state(t, other) != ledger.ApprovalPending {
+				t.Fatalf("%d submits, %s, %s", o.v.submits(), o.state(t, d), o.state(t, other))
+			}
+		})
+	}
+}
+
 //attack:gate-proposal-expires
 //attack:gate-proposal-most
 func TestExpiryIsStrict(t *testing.T) {

@@ -48,6 +48,8 @@ func TestKillStopsItsScopeAndNoOther(t *testing.T) {
 		"account:paper": {"local AAPL": true, "local MSFT": true, "other AAPL": true},
 		"account:other": {},
 		"agent:local":   {"local AAPL": true, "local MSFT": true},
+		"agent:LOCAL":   {"local AAPL": true, "local MSFT": true},
+		"account:Paper": {"local AAPL": true, "local MSFT": true, "other AAPL": true},
 		"symbol:AAPL":   {"local AAPL": true, "other AAPL": true},
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -544,6 +546,15 @@ func TestStopFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantStopFile(t, o.Gate, o.cfg.Home, "there is a stop file")
+	})
+	t.Run("a directory, and a kill that cannot be recorded", func(t *testing.T) {
+		home := t.TempDir()
+		if err := os.Mkdir(filepath.Join(home, gate.StopName), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gate.WriteStopFile(home, ledger.Stop{By: "x", Reason: "y"}); err != nil {
+			t.Fatalf("what is there stops everything: %v", err)
+		}
 	})
 	t.Run("of one symbol", func(t *testing.T) {
 		o := newOffice(t)

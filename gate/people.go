@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -321,7 +322,7 @@ func (g *Gate) RotatePerson(ctx context.Context, owner Person, name string) (sec
 		for _, q := range st.People() {
 			if q.Name == name {
 				q.Hash = hash
-				return ledger.PersonSet{Person: q, By: "person:" + owner.name}, nil
+				return ledger.PersonSet{Person: q, By: "person:" + owner.name}, nil // his approvals end: see administer
 			}
 		}
 		return nil, refusal(policy.NameUnknown, "there is no person %s", trade.Printable(name, 64))
@@ -400,6 +401,7 @@ func (g *Gate) administer(ctx context.Context, owner Person, action, prefix stri
 			return nil
 		}
 		g.recordIn(tx, streamPeople, at, e)
+		g.revoke(tx, at, e)
 		return nil
 	})
 	g.changes.Add(1)
@@ -411,6 +413,30 @@ func (g *Gate) administer(ctx context.Context, owner Person, action, prefix stri
 		return "", err
 	}
 	return secret, nil
+}
+
+// revoke ends the proposals that somebody has approved whose credential is no longer good: it may have been another who
+// pressed.
+//
+//limit:gate-approval-revoked A proposal that a person has approved ends when that person is removed or gets a new credential.
+func (g *Gate) revoke(tx *journal.Tx, at time.Time, e ledger.Event) {
+	name := ""
+	switch e := e.(type) {
+	case ledger.PersonRemoved:
+		name = e.Name
+	case ledger.PersonSet:
+		name = e.Person.Name
+	default:
+		return
+	}
+	for _, o := range g.follow.state.Proposals() {
+		if slices.Contains(o.Approvals, name) {
+			g.record(tx, at, o.Order.Account(), ledger.ProposalEnded{
+				Intent: o.Intent, State: ledger.ApprovalExpired, By: bySallyport,
+				Reason: name + " had approved it, and was removed or has another credential now",
+			})
+		}
+	}
 }
 
 func (g *Gate) ownerRefusal(owner Person, action string) *Refusal {
@@ -426,10 +452,10 @@ func (g *Gate) ownerRefusal(owner Person, action string) *Refusal {
 
 // freeName makes sure that nobody has the name: a person and an agent of one name could be taken for each other.
 //
-//limit:gate-names A person or agent has a name of 1 to 64 of A-Z a-z 0-9 . _ - that no other person or agent has.
+//limit:gate-names A person or agent has a name of 1 to 64 of A-Z a-z 0-9 . _ - that begins with a letter or digit, and that no other person or agent has in whatever case.
 func freeName(st *ledger.State, name string) *Refusal {
-	if !trade.Account(name).IsValid() {
-		return refusal(policy.NameMalformed, "the name is not 1 to 64 of A-Z a-z 0-9 . _ -")
+	if !trade.Account(name).IsValid() || strings.ContainsRune("._-", rune(name[0])) {
+		return refusal(policy.NameMalformed, "the name is not 1 to 64 of A-Z a-z 0-9 . _ - after a letter or digit")
 	}
 	for _, p := range st.People() {
 		if strings.EqualFold(p.Name, name) {

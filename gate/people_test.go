@@ -46,6 +46,7 @@ func TestOnlyTheOwnerAdministers(t *testing.T) {
 	o.wantRefused(t, o.RemoveAgent(ctx, o.olga, "nosuch"), policy.NameUnknown)
 	for bad, code := range map[string]trade.Code{
 		"": policy.NameMalformed, "a b": policy.NameMalformed, strings.Repeat("a", 65): policy.NameMalformed, "\u0430nna": policy.NameMalformed,
+		".": policy.NameMalformed, "..": policy.NameMalformed, "-x": policy.NameMalformed, "_y": policy.NameMalformed,
 		"anna": policy.NameTaken, "ANNA": policy.NameTaken,
 	} {
 		_, err := o.AddPerson(ctx, o.olga, gate.PersonTerms{Name: bad})

@@ -48,6 +48,9 @@ func WriteStopFile(home string, stop ledger.Stop) (path string, err error) {
 	//limit:gate-stop-file-mode A stop file is made with mode 0600.
 	f, bare := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, fileMode)
 	if bare != nil {
+		if old, there := readStopFile(home); there && old.Scope.Kind == ledger.Everything {
+			return path, nil // whatever it is that is there, it stops everything
+		}
 		return path, errors.Join(err, bare)
 	}
 	_ = syncDir(home) // it stands for every process of this machine already

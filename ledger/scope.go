@@ -70,10 +70,10 @@ func (s Scope) Covers(a trade.Account, agent trade.Agent, sym trade.Symbol) bool
 	switch s.Kind {
 	case Everything:
 		return true
-	case OneAccount:
-		return s.Name == string(a)
+	case OneAccount: // names differ by more than their case, so a stop that is typed in a hurry means the one there is
+		return strings.EqualFold(s.Name, string(a))
 	case OneAgent:
-		return s.Name == string(agent)
+		return strings.EqualFold(s.Name, string(agent))
 	case OneSymbol:
 		return s.Name == sym.String()
 	}

@@ -187,7 +187,7 @@ func ControlCodes() []trade.CodeRow {
 		{Code: OwnerStays, Meaning: "The owner cannot be removed.", Repair: "Give the owner a new credential with `sallyport people rotate`."},
 		{Code: NotEngaged, Meaning: "The kill switch of that scope is not engaged, so there is nothing to reset.", Repair: "Name a scope that `sallyport kill status` shows."},
 		{Code: NameTaken, Meaning: "A person or an agent has that name, or the owner is made already.", Repair: "Choose another name, or rotate or remove the one that has it."},
-		{Code: NameMalformed, Meaning: "The name is not 1 to 64 of A-Z a-z 0-9 . _ -", Repair: "Use those characters only."},
+		{Code: NameMalformed, Meaning: "The name is not 1 to 64 of A-Z a-z 0-9 . _ - that begin with a letter or digit.", Repair: "Use those characters only."},
 		{Code: TokenUnknown, Meaning: "The token is no agent's, or none was sent.", Repair: "The operator makes one with `sallyport agents add NAME --tier N`."},
 		{Code: OrderNotYours, Meaning: "The order is another agent's.", Repair: "Cancel your own only."},
 		{Code: OrderNotOpen, Meaning: "There is no such order that is open at the broker.", Repair: "Look it up; it may have ended."},
