@@ -682,6 +682,33 @@ func TestJournalThatFailsEngages(t *testing.T) {
 	}
 }
 
+// TestJournalThatIsDamagedInPlaceIsNoticed: the running connection may not see it; the next comparison with the broker does.
+//
+//attack:gate-witness
+func TestJournalThatIsDamagedInPlaceIsNoticed(t *testing.T) {
+	v := &venue{}
+	home := filepath.Join(t.TempDir(), "home")
+	g := must(gate.Open(ctx, config(home, v)))(t)
+	defer g.Close() // its error is that of the harm
+	if _, err := g.Reconcile(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := must(os.OpenFile(filepath.Join(home, gate.JournalName), os.O_WRONLY, 0))(t)
+	must(f.WriteAt([]byte(strings.Repeat("damage", 4096)), 0))(t)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Reconcile(ctx); err == nil {
+		t.Fatal("nobody noticed")
+	}
+	if _, err := os.Stat(filepath.Join(home, gate.StopName)); err != nil {
+		t.Fatal("no stop file was written")
+	}
+	if d := g.Execute(ctx, buy(t, "1")); d.Error != "killswitch_active" || v.submits() != 0 {
+		t.Fatalf("%d submits: %s", v.submits(), d.AppendJSON(nil))
+	}
+}
+
 // full is a process whose files may not grow any more, as on a full disk.
 func full(home string) int {
 	v := &venue{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"sallyport/journal"
@@ -45,6 +46,9 @@ func (g *Gate) Reconcile(ctx context.Context) (Reconciliation, error) {
 	if g.cfg.Broker == nil {
 		return r, errors.New("this process has no broker")
 	}
+	if err := g.witness(ctx); err != nil {
+		return r, err
+	}
 	if err := g.Settle(ctx); err != nil {
 		return r, err
 	}
@@ -73,6 +77,23 @@ func (g *Gate) Reconcile(ctx context.Context) (Reconciliation, error) {
 		g.halt(tx, at, accountScope(g.cfg.Account), r.Differences[0].String())
 		return nil
 	})
+}
+
+// witness opens the journal as another process would, and reads from it: a connection that has been open for long may not
+// see that its file was damaged.
+//
+//limit:gate-witness A journal that cannot be opened anew at a comparison with the broker engages the kill switch.
+func (g *Gate) witness(ctx context.Context) error {
+	path := filepath.Join(g.cfg.Home, JournalName)
+	j, err := journal.Open(ctx, journal.Config{Path: path, LockWait: g.cfg.LockWait, Follower: newFollower()})
+	if err == nil {
+		err = errors.Join(j.Read(ctx, func() error { return nil }), j.Close())
+	}
+	if err == nil || errors.Is(err, journal.ErrBusy) || ctx.Err() != nil {
+		return nil // one that is only busy is looked at the next time
+	}
+	g.trip(err)
+	return fmt.Errorf("the journal cannot be opened anew: %w", err)
 }
 
 // compare looks at both sides between two looks at the broker's events. It is true if nothing moved meanwhile, so that the
