@@ -105,7 +105,7 @@ func (d *desk) to(clock string) {
 	d.at = at.UTC()
 }
 
-// TestManySmallOrdersMeetTheDay is the first fault of RISK.md: a hundred orders that each pass alone.
+// TestManySmallOrdersMeetTheDay is the first fault of the collection of faults: a hundred orders that each pass alone.
 func TestManySmallOrdersMeetTheDay(t *testing.T) {
 	for _, day := range []string{"2026-11-30", "2026-03-08", "2026-11-01"} { // an ordinary one, and both clock changes
 		d := newDesk(t, `"notional_per_day": {"deny_above": "50095.00"}`)

@@ -1,0 +1,120 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sallyport/gate"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+//attack:gate-rejections
+func TestFiveRejectionsInARowStopTheAccount(t *testing.T) {
+	o := newOffice(t)
+	reject := func(context.Context, gate.Cleared) (gate.Receipt, error) {
+		return gate.Receipt{Outcome: trade.Rejected, Code: "NO"}, nil
+	}
+	for i := range 4 {
+		o.v.answer = reject
+		wantDecision(t, o.Execute(ctx, buy(t, strconv.Itoa(i+1))), policy.Allow, ledger.Failed, "")
+	}
+	o.v.answer = nil
+	wantDecision(t, o.Execute(ctx, buy(t, "9")), policy.Allow, ledger.Succeeded, "") // which begins the row anew
+	o.v.answer = reject
+	for i := range 5 {
+		if i == 3 { // and a restart does not
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			o.Gate = reopen(t, o.cfg)
+		}
+		wantDecision(t, o.Execute(ctx, buy(t, strconv.Itoa(i+11))), policy.Allow, ledger.Failed, "")
+	}
+	d := o.Execute(ctx, buy(t, "30"))
+	if d.Error != "killswitch_active" || d.Stops[0].Scope.String() != "account:paper" || o.v.submits() != 10 {
+		t.Fatalf("%d submits: %s", o.v.submits(), d.AppendJSON(nil))
+	}
+	if err := o.Reset(ctx, o.anna, scopeOf(t, "account:paper"), "looked at"); err != nil {
+		t.Fatal(err)
+	}
+	wantDecision(t, o.Execute(ctx, buy(t, "31")), policy.Allow, ledger.Failed, "")
+}
+
+//attack:gate-unexplained
+func TestFillThatNoDecisionExplainsStopsTheAccount(t *testing.T) {
+	for name, edit := range map[string]func(*gate.Config){"exclusive": func(*gate.Config) {}, "shared": shared} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, edit)
+			first := o.Execute(ctx, buy(t, "5"))
+			o.v.event(gate.VenueFill, gate.Cleared{Order: buy(t, "7").Order, ID: "somebody-else"}, trade.Whole(7))
+			if err := o.Recover(ctx); err != nil {
+				t.Fatal(err)
+			}
+			stops := must(o.Stops(ctx))(t)
+			if (name == "exclusive") != (len(stops) == 1) {
+				t.Fatalf("%v", stops)
+			}
+			_ = first
+		})
+	}
+}
+
+//attack:gate-reconcile
+//attack:gate-reconcile-tries
+func TestReconcile(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(*testing.T, *office)
+		says string // of the stop; empty for none
+	}{
+		"agrees":            {func(*testing.T, *office) {}, ""},
+		"holds less":        {func(_ *testing.T, o *office) { o.v.short = true }, "position of AAPL: the broker says 9, the ledger says 10"},
+		"has another order": {func(t *testing.T, o *office) { o.v.strange = buy(t, "3").Order }, "order of AAPL: the broker says buy 3 open"},
+		"lost an order": {func(t *testing.T, o *office) {
+			o.v.rests = true
+			o.Execute(ctx, call(t, "buy", "MSFT", "2", "1.00"))
+			o.v.forgets = true
+		}, "order of MSFT: the broker says no such order, the ledger says buy 2 open"},
+		"moves all the time": {func(_ *testing.T, o *office) { o.v.short, o.v.moves = true, true }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t)
+			wantDecision(t, o.Execute(ctx, buy(t, "10")), policy.Allow, ledger.Succeeded, "")
+			c.harm(t, o)
+			rec := must(o.Reconcile(ctx))(t)
+			stops := must(o.Stops(ctx))(t)
+			if c.says == "" {
+				if len(stops) != 0 {
+					t.Fatalf("%+v, %v", rec, stops)
+				}
+				return
+			}
+			if len(stops) != 1 || stops[0].Scope.String() != "account:paper" || !strings.HasPrefix(stops[0].Reason, c.says) {
+				t.Fatalf("%+v, %v", rec, stops)
+			}
+		})
+	}
+}
+
+// TestReconcileSettlesWhatWasUnknown: an order whose answer was lost is looked up under the id that it was sent with.
+func TestReconcileSettlesWhatWasUnknown(t *testing.T) {
+	o := newOffice(t)
+	o.v.answer = func(_ context.Context, c gate.Cleared) (gate.Receipt, error) {
+		o.v.mu.Lock()
+		defer o.v.mu.Unlock()
+		o.v.event(gate.VenueFill, c, c.Order.Quantity())
+		return gate.Receipt{}, errors.New("the connection broke")
+	}
+	o.v.pageErr = errors.New("not now")
+	d := o.Execute(ctx, buy(t, "10"))
+	wantDecision(t, d, policy.Allow, ledger.OutcomeUnknown, "")
+	o.v.pageErr = nil
+	rec := must(o.Reconcile(ctx))(t)
+	if o.state(t, d) != ledger.Succeeded || rec.Unknown != 0 || o.v.submits() != 1 {
+		t.Fatalf("%s, %+v", o.state(t, d), rec)
+	}
+}
