@@ -225,7 +225,6 @@ func killed(q *request) answer {
 	if q.agent != "" {
 		rep.StopFile = "" // where the data directory is, is not its to know
 	}
-	q.api.cfg.Log.Warn("the kill switch is engaged", "scope", scope.String(), "by", rep.Stop.By)
 	return ok(appendStopReport(nil, rep))
 }
 

@@ -3,6 +3,8 @@ package rest
 import (
 	"context"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -70,6 +72,9 @@ func brief(q *request) answer {
 	defer cancel()
 	b, err := q.api.cfg.Gate.Brief(ctx, q.intent())
 	if err != nil {
+		if _, _, missing := q.api.cfg.Gate.History(ctx, q.intent()); errors.Is(missing, fs.ErrNotExist) {
+			return (&problem{code: policy.ProposalUnknown, detail: "there is no proposal " + trade.Printable(q.param, 64)}).answer()
+		}
 		return q.failed(err, noDecision()).answer()
 	}
 	dst := b.Decision.AppendJSON(wire.AppendName([]byte{'{'}, "decision"))
@@ -147,7 +152,6 @@ func reset(q *request) answer {
 	if err := q.api.cfg.Gate.Reset(ctx, q.human, scope, reason); err != nil {
 		return q.failed(err, noDecision()).answer()
 	}
-	q.api.cfg.Log.Warn("the kill switch is reset", "scope", scope.String(), "by", q.human.Name())
 	return stops(q)
 }
 

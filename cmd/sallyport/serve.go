@@ -18,6 +18,7 @@ import (
 	"sallyport/dialect"
 	"sallyport/gate"
 	"sallyport/hook"
+	"sallyport/journal"
 	"sallyport/ledger"
 	"sallyport/rest"
 	"sallyport/telegram"
@@ -71,7 +72,7 @@ exists ('sallyport people init') nobody can approve.`,
 
 // newDaemon makes a daemon that writes its log as text, or as JSON.
 func newDaemon(a *app, json bool) *daemon {
-	d := &daemon{app: a, json: json, stops: map[ledger.Scope]bool{}, metrics: rest.NewMetrics()}
+	d := &daemon{app: a, json: json, stops: map[ledger.Scope]bool{}, toldStop: map[ledger.Scope]bool{}, metrics: rest.NewMetrics()}
 	d.log = slog.New(slog.NewTextHandler(a.stderr, nil))
 	if json {
 		d.log = slog.New(slog.NewJSONHandler(a.stderr, nil))
@@ -100,7 +101,11 @@ type daemon struct {
 	metrics *rest.Metrics
 	bot     *telegram.Bot         // nil without Telegram
 	taken   []string              // default addresses on which somebody else listens
-	stops   map[ledger.Scope]bool // that were told already
+	stops   map[ledger.Scope]bool // that are engaged
+
+	told     journal.Seq           // the newest record that the log tells of
+	toldStop map[ledger.Scope]bool // stops that the log tells of
+	policy   string                // the policy that the log tells of
 }
 
 // serve runs until ctx ends.
@@ -123,6 +128,9 @@ func (d *daemon) serve(ctx context.Context, agents, people given) (err error) {
 		d.app.tellFounded(home, d.cfg, d.gate.Policy())
 	}
 	defer func() { err = errors.Join(err, d.gate.Close()) }()
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
 	if agents.set {
 		d.cfg.Serve.Agents, d.cfg.Serve.AgentsGiven = agents.text, true
 	}
@@ -173,6 +181,7 @@ func (d *daemon) run(ctx context.Context) error {
 	err := d.server.Serve(ctx)
 	stop()
 	parts.Wait()
+	d.tellRecord(context.WithoutCancel(ctx))
 	if err != nil {
 		d.log.Error("stopped, and not everything was finished", "cause", err)
 		return internal(err)
@@ -201,17 +210,19 @@ func (d *daemon) every(ctx context.Context, interval time.Duration, do func(cont
 	}
 }
 
-// settle ends what is over by time, and carries out a stop that another process has engaged.
+// settle ends what is over by time, tells what is new, and carries out a stop that another process has engaged.
 func (d *daemon) settle(ctx context.Context) {
 	if err := d.gate.Settle(ctx); err != nil && ctx.Err() == nil {
 		d.log.Error("proposals could not be settled", "cause", err)
 	}
+	d.tellRecord(ctx)
+	d.tellPolicy()
 	if d.newStops(ctx) {
 		d.reconcile(ctx) // which cancels what works under it
 	}
 }
 
-// newStops tells of stops that were engaged or lifted, and reports whether one is new.
+// newStops reports whether a stop is new, and tells of those that are on no record, or were engaged before.
 func (d *daemon) newStops(ctx context.Context) (found bool) {
 	all, err := d.gate.Stops(ctx)
 	if err != nil {
@@ -223,14 +234,11 @@ func (d *daemon) newStops(ctx context.Context) (found bool) {
 	now := map[ledger.Scope]bool{}
 	for _, s := range all {
 		now[s.Scope] = true
-		if !d.stops[s.Scope] {
-			found = true
-			d.log.Warn("the kill switch is engaged", "scope", s.Scope.String(), "by", s.By, "reason", s.Reason)
-		}
-	}
-	for scope := range d.stops {
-		if !now[scope] {
-			d.log.Info("the kill switch is reset", "scope", scope.String())
+		found = found || !d.stops[s.Scope]
+		if !d.toldStop[s.Scope] {
+			d.toldStop[s.Scope] = true
+			line := stopEngaged(s)
+			d.log.Log(ctx, line.level, line.what, line.args...)
 		}
 	}
 	d.stops = now
@@ -365,6 +373,7 @@ func (d *daemon) introduce(ctx context.Context) error {
 	} else {
 		fmt.Fprint(d.app.stderr, d.greeting(approvers, len(agents), len(people) > 0))
 	}
+	d.tellPolicy()
 	d.newStops(ctx)
 	return nil
 }
@@ -380,7 +389,11 @@ const somebodyListens = "the address is taken, so the daemon does not listen the
 
 func (d *daemon) introduceJSON(approvers, agents int) {
 	for _, l := range d.server.Addresses() {
-		d.log.Info("listening", "for", l.Half, "address", l.Address, "agent", string(l.Agent))
+		args := []any{"for", l.Half, "address", l.Address}
+		if l.Agent != "" {
+			args = append(args, "agent", string(l.Agent))
+		}
+		d.log.Info("listening", args...)
 	}
 	for _, address := range d.taken {
 		d.log.Warn(somebodyListens, "address", address, "repair", "end what listens there, or name another address in "+configName)
