@@ -54,6 +54,7 @@ func newOffice(t testing.TB, edit ...func(*gate.Config)) *office {
 	o.v.clock = o.clock.now
 	o.Gate = open(t, o.v, func(c *gate.Config) {
 		c.Daemon, c.Now = true, o.clock.now
+		gate.Impatient(c)
 		for _, f := range edit {
 			f(c)
 		}

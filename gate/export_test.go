@@ -1,12 +1,23 @@
 package gate
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // WithStep lets a test act at each step of an order.
 func WithStep(c Config, step func(string)) Config {
 	c.step = step
 	return c
 }
+
+// Impatient answers wrong credentials at once.
+func Impatient(c *Config) {
+	c.slow = func(time.Duration) <-chan time.Time { return time.After(0) }
+}
+
+// Patient answers them as in use.
+func Patient(c *Config) { c.slow = nil }
 
 // Mint makes a permit as the gate does.
 func Mint(a Action, c Cleared) Permit { return mint(a, c) }

@@ -40,7 +40,8 @@ type Config struct {
 	Now         func() time.Time // the clock
 	Entropy     func(*[10]byte)  // fills in random bytes
 
-	step func(string) // tests end the process here
+	step func(string)                         // tests end the process here
+	slow func(time.Duration) <-chan time.Time // how wrong credentials wait; tests do not
 }
 
 // Default durations.
@@ -76,6 +77,9 @@ func (c *Config) complete() error {
 	}
 	if c.step == nil {
 		c.step = func(string) {}
+	}
+	if c.slow == nil {
+		c.slow = time.After
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func (g *Gate) wrongCredential(ctx context.Context, a attempt, r *Refusal) error
 	defer g.wrong.leave()
 	select {
 	case <-ctx.Done():
-	case <-time.After(delay):
+	case <-g.cfg.slow(delay):
 	}
 	return g.refuseNow(context.WithoutCancel(ctx), a, r)
 }

@@ -147,7 +147,7 @@ func (o *office) journalText(t testing.TB) string {
 //attack:gate-wrong-credential
 //attack:gate-wrong-waiting
 func TestWrongCredentialsAreSlowed(t *testing.T) {
-	o := newOffice(t)
+	o := newOffice(t, gate.Patient)
 	begin := time.Now()
 	var wg sync.WaitGroup
 	for range 40 {
