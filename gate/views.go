@@ -144,12 +144,8 @@ func (g *Gate) Orders(ctx context.Context) ([]WorkingOrder, error) {
 				continue
 			}
 			w := WorkingOrder{
-				Intent: o.Intent, ID: o.Intent.BrokerOrderID(), Order: o.Order, Agent: o.Origin.Agent, State: o.Phase.String(),
+				Intent: o.Intent, ID: o.Intent.BrokerOrderID(), Order: o.Order, Agent: o.Origin.Agent, State: g.standing(o),
 				Filled: o.Filled, At: o.At, Deadline: o.Pending.Deadline,
-			}
-			ended := o.Pending.Instance != "" && !g.lease.alive(o.Pending.Instance)
-			if o.Phase != ledger.Working && (o.Unknown || ended || !g.cfg.Now().Before(o.Pending.Deadline)) {
-				w.State = "unknown"
 			}
 			all = append(all, w)
 		}

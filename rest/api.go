@@ -135,8 +135,16 @@ func (a *api) notLetIn(q *request, p *problem) {
 	a.cfg.Metrics.refused(a.half)
 	now := a.cfg.Now().UnixNano()
 	if last := a.logged.Load(); (now-last >= int64(refusedLogEvery) || now < last) && a.logged.CompareAndSwap(last, now) {
-		a.cfg.Log.Warn("a caller was not let in", "half", a.half, "code", string(p.code), "from", q.http.RemoteAddr)
+		a.cfg.Log.Warn("a caller was not let in", "half", a.half, "code", string(p.code), "from", q.from())
 	}
+}
+
+// from says where a caller that nobody knows connects from; the other side of a socket has no address.
+func (q *request) from() string {
+	if at := q.http.RemoteAddr; at != "" && at != "@" {
+		return at
+	}
+	return "socket"
 }
 
 func (q *request) caller() string {

@@ -50,6 +50,10 @@ func TestNobodyIsLetInWithoutACredentialOfThatHalf(t *testing.T) {
 		if a.header.Get("WWW-Authenticate") != "Bearer" || a.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("the headers are %v", a.header)
 		}
+		detail := map[string]string{"agents": "the token is nobody's", "people": "the credential is nobody's"}[q.half]
+		if q.token != "" && !strings.Contains(a.body, `"detail":"`+detail+`"`) {
+			t.Errorf("the answer is %s, without %s", a.body, detail)
+		}
 	}
 	if text := r.logged.String(); strings.Contains(text, "sp-agent-") || strings.Contains(text, "sp-person-") {
 		t.Error("a credential is in the log")
@@ -72,8 +76,12 @@ func TestRefusedCallersDoNotFillTheLog(t *testing.T) {
 	if n := logged(); n != 2 {
 		t.Errorf("a second later they are logged %d times", n)
 	}
-	if a := r.send(request{half: "people", method: "GET", path: "/metrics"}); !strings.Contains(a.body, `sallyport_refused_authentications_total{half="agents"} 51`) {
-		t.Errorf("the counter is not 51:\n%s", a.body)
+	clock.Advance(time.Second)
+	if _, _, err := r.client("nobody", 0).Whoami(ctx); err == nil || !strings.Contains(r.logged.String(), "from=socket") {
+		t.Errorf("a caller without a token over a socket: %v\n%s", err, r.logged)
+	}
+	if a := r.send(request{half: "people", method: "GET", path: "/metrics"}); !strings.Contains(a.body, `sallyport_refused_authentications_total{half="agents"} 52`) {
+		t.Errorf("the counter is not 52:\n%s", a.body)
 	}
 }
 
@@ -629,6 +637,7 @@ func TestMetricsDoNotGrowByWhatCallersChoose(t *testing.T) {
 		t.Errorf("%d series became %d:\n%s", before, after, text)
 	}
 	for _, want := range []string{
+		"sallyport_journal_ready 1\n", "sallyport_policy_valid 1\n", "sallyport_orders_working 0\n", "sallyport_outcomes_unknown 0\n", "sallyport_build_info{version=",
 		"sallyport_proposals_open 11\n", "sallyport_stops_engaged 0\n", `sallyport_decisions_total{state="APPROVAL_PENDING",verdict="hold"} 11`,
 		`sallyport_refused_authentications_total`, "sallyport_reconcile_differences_total 0", `sallyport_request_duration_seconds_count{half="agents"}`,
 	} {

@@ -149,9 +149,13 @@ func (a *api) admitPerson(q *request) *problem {
 // unknown is why a caller was not recognised.
 func (q *request) unknown(err error) *problem {
 	p := q.failed(err, noDecision())
-	p.detail = "the token is nobody's"
-	if p.code == policy.JournalUnavailable {
+	switch {
+	case p.code == policy.JournalUnavailable:
 		p.detail = "callers cannot be recognised now"
+	case q.api.half == "people":
+		p.detail = "the credential is nobody's"
+	default:
+		p.detail = "the token is nobody's"
 	}
 	return p
 }
@@ -168,7 +172,7 @@ func (a *api) open(q *request) (answer, bool) {
 	case q.http.Method != http.MethodGet:
 		return (&problem{code: MethodNotAllowed, detail: "this path has another method", allow: "GET", close: true}).answer(), true
 	case metrics:
-		return a.cfg.Metrics.expose(q.http.Context(), a.cfg.Gate), true
+		return a.cfg.Metrics.expose(q.http.Context(), a.cfg, &a.ready), true
 	case path == "/readyz":
 		if err := a.ready.ask(q.http.Context(), a.cfg); err != nil {
 			a.cfg.Log.Error("not ready", "cause", err)

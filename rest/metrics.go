@@ -28,7 +28,7 @@ type Metrics struct {
 
 // NewMetrics makes the counters.
 //
-//limit:rest-metric-labels A label of a metric is a half of the API, a status, a verdict or an audit state, and nothing that a caller chose.
+//limit:rest-metric-labels A label of a metric is a half of the API, a status, a verdict, an audit state or this program's version, and nothing that a caller chose.
 func NewMetrics() *Metrics {
 	counter := func(name, help string) prometheus.CounterOpts {
 		return prometheus.CounterOpts{Namespace: "sallyport", Name: name, Help: help}
@@ -81,22 +81,49 @@ func (m *Metrics) Reconciled(r gate.Reconciliation) {
 	}
 }
 
-// expose answers with the counters, and with what is true at the moment.
+// expose answers with the counters, and with what is true at the moment. Beyond what is open it looks at nothing.
 //
 //limit:rest-metrics-one The counters are gathered by one call at a time, since that reads the journal and anybody may ask.
-func (m *Metrics) expose(ctx context.Context, g *gate.Gate) answer {
+func (m *Metrics) expose(ctx context.Context, c Config, ready *readiness) answer {
 	m.gathering.Lock()
 	defer m.gathering.Unlock()
 	now := prometheus.NewPedanticRegistry()
-	if open, err := g.Proposals(ctx); err == nil {
-		now.MustRegister(gauge("proposals_open", "Proposals that wait.", len(open)))
-	}
-	engaged, _ := g.Stops(ctx) // a journal that cannot be read is a stop of its own
-	now.MustRegister(gauge("stops_engaged", "Kill switches that are engaged.", len(engaged)))
+	now.MustRegister(present(ctx, c, ready.ask(ctx, c) == nil)...)
 	w := &buffered{header: http.Header{}, status: http.StatusOK}
 	r := (&http.Request{Method: http.MethodGet, Header: http.Header{}}).WithContext(ctx)
 	promhttp.HandlerFor(prometheus.Gatherers{m.registry, now}, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 	return answer{status: w.status, kind: w.header.Get("Content-Type"), body: w.body.Bytes()}
+}
+
+// present measures what is true at the moment. What the journal cannot say is left out: that it cannot is a measure too.
+func present(ctx context.Context, c Config, ready bool) []prometheus.Collector {
+	all := []prometheus.Collector{
+		gauge("journal_ready", "1 if the journal can record, else 0.", whether(ready)),
+		gauge("policy_valid", "1 if the policy is valid; with 0 every order is denied.", whether(c.Gate.Policy().Reason == nil)),
+	}
+	if open, err := c.Gate.Proposals(ctx); err == nil {
+		all = append(all, gauge("proposals_open", "Proposals that wait.", len(open)))
+	}
+	if f, err := c.Gate.Figures(ctx); err == nil {
+		all = append(all,
+			gauge("orders_working", "Orders that work at the broker.", f.Working),
+			gauge("orders_sending", "Orders that are permitted or on their way.", f.Sending),
+			gauge("outcomes_unknown", "Orders whose outcome is not known.", f.Unknown))
+	}
+	engaged, _ := c.Gate.Stops(ctx) // a journal that cannot be read is a stop of its own
+	all = append(all, gauge("stops_engaged", "Kill switches that are engaged.", len(engaged)))
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: "sallyport", Name: "build_info", Help: "1, with the version of the program that runs.",
+	}, []string{"version"})
+	build.WithLabelValues(c.Version).Inc()
+	return append(all, build)
+}
+
+func whether(so bool) int {
+	if so {
+		return 1
+	}
+	return 0
 }
 
 // gauge counts up to its value: numbers here are whole, and there are few of what it counts.

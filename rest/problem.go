@@ -73,7 +73,7 @@ func statusOf(c trade.Code) int {
 	case policy.TierTooLow, policy.NotAnApprover, policy.NotTheOwner, policy.ProposalNotYours, policy.OrderNotYours, OriginForeign,
 		SocketAgentMismatch:
 		return http.StatusForbidden
-	case PathUnknown, policy.ProposalUnknown, IntentUnknown, QuoteUnavailable:
+	case PathUnknown, policy.ProposalUnknown, policy.NameUnknown, IntentUnknown, QuoteUnavailable:
 		return http.StatusNotFound
 	case MethodNotAllowed:
 		return http.StatusMethodNotAllowed

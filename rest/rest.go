@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"sallyport/dialect"
@@ -29,6 +30,7 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time // the clock; nil is the system's
 	Metrics  *Metrics         // nil: nothing is counted, and there is no /metrics
+	Version  string           // of this program, for /metrics; empty: what the build says of itself
 }
 
 // Rate is a token bucket.
@@ -73,6 +75,9 @@ func (c Config) complete() Config {
 	}
 	if c.Dialects == nil {
 		c.Dialects = dialect.Find
+	}
+	if info, known := debug.ReadBuildInfo(); c.Version == "" && known {
+		c.Version = info.Main.Version
 	}
 	return c
 }

@@ -478,7 +478,7 @@ func TestCountersAreGatheredByOneCallAtATime(t *testing.T) {
 	m.gathering.Lock()
 	done := make(chan answer, 3)
 	for range 3 {
-		go func() { done <- m.expose(context.Background(), s.gate) }()
+		go func() { done <- m.expose(context.Background(), Config{Gate: s.gate}.complete(), &readiness{}) }()
 	}
 	select {
 	case <-done:
