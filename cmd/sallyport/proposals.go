@@ -135,7 +135,7 @@ func (a *app) proposals(ctx context.Context) ([]ledger.Decision, error) {
 // tellStops says what is stopped, beside what a command shows.
 func (a *app) tellStops(stops []ledger.Stop, err error) {
 	for _, s := range stops {
-		a.note("STOPPED, so nothing there can be approved: %s", stopText(s))
+		a.note("STOPPED, so nothing there can be approved:\n  %s", stopText(s)) // its reason may be an agent's: it begins no line
 	}
 	if err != nil && len(stops) == 0 {
 		a.note("the kill switches cannot be read: %s", plain(err))
