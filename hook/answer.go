@@ -138,7 +138,7 @@ func reasonOf(d ledger.Decision) string {
 	switch {
 	case d.State == ledger.ApprovalPending && d.Held():
 		waiting := "NOT EXECUTED: proposal " + string(d.Intent) + " waits for a person until " + d.Hold.Expires.UTC().Format(ledger.TimeFormat) +
-			". Wait; once it is approved, make exactly the same call again"
+			". Wait: your program makes this call, not the approval, so once it is approved make exactly the same call again"
 		if b.Len() > 0 {
 			waiting += ". " + b.String()
 		}
