@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -95,6 +96,9 @@ func (g *Gate) history(ctx context.Context, id trade.IntentID) (ledger.Decision,
 	for r, err := range g.journal.At(ctx, from, from.Add(time.Millisecond-time.Microsecond)) {
 		if err != nil {
 			return d, nil, err
+		}
+		if !bytes.Contains(r.Body, []byte(id)) { // many may have been recorded in its millisecond
+			continue
 		}
 		e, err := ledger.Decode(r.Body)
 		if err != nil {
