@@ -64,9 +64,9 @@ func fillRandom(b *[10]byte) { _, _ = rand.Read(b[:]) }
 // color returns the paint of standard output.
 func (a *app) color() paint { return paint{wantsColor(a.stdout, a.getenv)} }
 
-// interrupted returns a context that ends with SIGINT or SIGTERM.
+// interrupted returns a context that ends with SIGINT or SIGTERM, or when its terminal goes away.
 func interrupted() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
 // dataDir returns the data directory and its configuration, checked. It need not exist.

@@ -45,6 +45,9 @@ func (a *app) openAgent(ctx context.Context, u use) (agentGate, caller, error) {
 		return g, caller{cfg.Agent, tier}, err
 	}
 	who, highest, err := client.Whoami(ctx)
+	if patient := a.running == "mcp" || a.running == "tool"; patient && errors.Is(err, rest.ErrNotReached) {
+		return client, caller{cfg.Agent, tier}, nil // each call says that the daemon is not there, until it is
+	}
 	if err != nil {
 		client.Close()
 		return nil, caller{}, daemonProblem(err)

@@ -141,6 +141,9 @@ func (d *daemon) serve(ctx context.Context, agents, people given) (err error) {
 		return err
 	}
 	d.reconcile(ctx)
+	if err := d.checkSockets(ctx); err != nil {
+		return err
+	}
 	if err := d.listen(); err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func (d *daemon) run(ctx context.Context) error {
 	}
 	parts.Go(func() {
 		<-ctx.Done()
-		signal.Reset(os.Interrupt, syscall.SIGTERM) // the next one ends the process at once
+		signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // the next one ends the process at once
 		d.log.Info("stopping: finishing what is in flight")
 		d.tellSystem("STOPPING=1")
 	})
@@ -282,12 +285,28 @@ func (d *daemon) makeBot() error {
 	return nil
 }
 
+// checkSockets refuses sockets whose agent could be taken for somebody else.
+func (d *daemon) checkSockets(ctx context.Context) error {
+	people, err := d.gate.People(ctx)
+	if err != nil {
+		return err
+	}
+	agents, err := d.gate.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	if why := socketConflict(d.cfg.Serve.Sockets, people, agents); why != "" {
+		return usage("Give the agent of that socket a name of its own in "+configName+", or a tier that its token has.", "%s", why)
+	}
+	return nil
+}
+
 // listen opens the listeners. A default port that is taken is left out: the sockets are there in any case.
 func (d *daemon) listen() error {
 	s := d.cfg.Serve
 	cfg := rest.ServerConfig{
 		Config: rest.Config{
-			Gate: d.gate.Gate, Now: d.app.now, Log: d.log, Metrics: d.metrics,
+			Gate: d.gate.Gate, Now: d.app.now, Log: d.log, Metrics: d.metrics, Version: version,
 			AccountOf: func(tool string, _ *dialect.Dialect) trade.Account { return hook.AccountOf(d.cfg.Guards, tool) },
 		},
 		AgentsSocket: s.AgentsSocket, PeopleSocket: s.PeopleSocket, UIDs: s.UIDs,
