@@ -172,7 +172,7 @@ func (ans answer) write(w http.ResponseWriter) {
 		h.Set("Allow", ans.allow)
 	}
 	if ans.retry > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64((ans.retry+time.Second-1)/time.Second), 10))
+		h.Set("Retry-After", strconv.FormatInt(int64((ans.retry+aSecond-1)/aSecond), 10))
 	}
 	if ans.close {
 		h.Set("Connection", "close")

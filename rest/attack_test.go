@@ -670,3 +670,14 @@ func TestReadinessAsksTheJournalOnceASecond(t *testing.T) {
 	}
 	r.send(request{method: "GET", path: "/v1/whoami", token: r.tokens["trader"]}).want(t, http.StatusServiceUnavailable, "JOURNAL_UNAVAILABLE")
 }
+
+//attack:rest-member-depth
+func TestDeepMembersBesideTheArgumentsAreFaults(t *testing.T) {
+	r := newRig(t)
+	body := `{"tool":"paper_place_order_a","arguments":{"symbol":"AAPL","side":"buy","quantity":"1","order_type":"limit","limit_price":"1"},"session":[[[1]]]}`
+	a := r.send(request{method: "POST", path: "/v1/intents", token: r.tokens["trader"], body: body})
+	d, err := ledger.ReadDecision([]byte(a.body))
+	if err != nil || d.Verdict != policy.Deny || d.Reasons[0].Code != trade.JSONMalformed || len(r.broker.Submits()) != 0 {
+		t.Errorf("%d, %v: %s", a.status, err, a.body)
+	}
+}

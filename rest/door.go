@@ -176,7 +176,7 @@ func (a *api) open(q *request) (answer, bool) {
 	case path == "/readyz":
 		if err := a.ready.ask(q.http.Context(), a.cfg); err != nil {
 			a.cfg.Log.Error("not ready", "cause", err)
-			return (&problem{code: policy.JournalUnavailable, detail: "nothing can be recorded now", retry: time.Second}).answer(), true
+			return (&problem{code: policy.JournalUnavailable, detail: "nothing can be recorded now", retry: retrySoon}).answer(), true
 		}
 	}
 	return ok([]byte(`{"status":"ok"}`)), true

@@ -129,6 +129,7 @@ func (e *envelope) fields(parts []part, names []string) *fields {
 			e.raw = raw
 			continue
 		}
+		//limit:rest-member-depth What stands beside the arguments of an order nests at most 2 levels; more is a fault.
 		v, err := wire.Read(p.raw, wire.Limits{Bytes: maxBody, Depth: 2})
 		if err != nil {
 			bad = append(bad, trade.Fault{Code: trade.JSONMalformed, Field: trade.Printable(p.name, 64), Message: trade.Printable(err.Error(), 200)})

@@ -17,6 +17,12 @@ type limits struct {
 	callers map[string]*caller
 }
 
+// Units of time.
+const (
+	aSecond   = time.Second // in which rates are counted, and Retry-After
+	retrySoon = time.Second // when to come back where nobody knows it better
+)
+
 // caller is one caller's account, by the generic cell rate algorithm: next is when its bucket will be full again.
 type caller struct {
 	next     time.Time
@@ -24,7 +30,7 @@ type caller struct {
 }
 
 func newLimits(c Config) *limits {
-	every := time.Second / time.Duration(c.Rate.PerSecond)
+	every := aSecond / time.Duration(c.Rate.PerSecond)
 	return &limits{
 		now: c.Now, every: every, slack: every * time.Duration(c.Rate.Burst), most: c.InFlight, callers: map[string]*caller{},
 	}
@@ -41,7 +47,7 @@ func (l *limits) enter(name string) *problem {
 		l.callers[name] = c
 	}
 	if c.inFlight >= l.most {
-		return &problem{code: CallsExceedLimit, detail: "too many calls of this caller are unanswered", retry: time.Second}
+		return &problem{code: CallsExceedLimit, detail: "too many calls of this caller are unanswered", retry: retrySoon}
 	}
 	next := c.next
 	if next.Before(now) {

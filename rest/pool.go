@@ -27,8 +27,9 @@ type pool struct {
 
 // What a client keeps.
 const (
-	//limit:rest-client-idle A client keeps at most 16 idle connections, and uses none that was idle for 60 seconds.
-	maxIdle  = 16
+	//limit:rest-client-idle A client keeps at most 16 idle connections.
+	maxIdle = 16
+	//limit:rest-client-idle-wait A client uses no connection that was idle for 60 seconds.
 	idleWait = time.Minute
 )
 

@@ -151,7 +151,7 @@ func faulty(faults []trade.Fault) *problem {
 
 // failed translates an error of the gate. d is the decision as it stands, where the gate told.
 func (q *request) failed(err error, d ledger.Decision) *problem {
-	p := &problem{code: policy.JournalUnavailable, detail: "the journal cannot be used now", retry: time.Second}
+	p := &problem{code: policy.JournalUnavailable, detail: "the journal cannot be used now", retry: retrySoon}
 	var r *gate.Refusal
 	switch {
 	case errors.As(err, &r):

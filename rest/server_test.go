@@ -350,7 +350,10 @@ func TestServerRefusesAddressesThatOthersReach(t *testing.T) {
 }
 
 //attack:rest-socket-mode
+//attack:rest-socket-shared
+//attack:rest-socket-umask
 //attack:rest-socket-dir
+//attack:rest-socket-dir-others
 //attack:rest-socket-stale
 func TestSocketIsOursAlone(t *testing.T) {
 	s := newSite(t)

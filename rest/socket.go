@@ -91,12 +91,14 @@ func mayConnect(uid, own uint32, listed []uint32) bool {
 
 // How a socket's file and directory must be.
 const (
-	//limit:rest-socket-mode A socket has mode 0600; mode 0666 if other users are listed for it, of whom the system itself then tells who connects.
-	socketMode       = 0o600
+	//limit:rest-socket-mode A socket has mode 0600, unless other users are listed for it.
+	socketMode = 0o600
+	//limit:rest-socket-shared A socket for which other users are listed has mode 0666; the system itself tells who connects, and nobody else is let in.
 	sharedSocketMode = 0o666
-	//limit:rest-socket-dir The directory of a socket belongs to us or to root, and nobody else can write in it; one that is made has mode 0700.
+	//limit:rest-socket-dir The directory of a socket, if it is made, has mode 0700.
 	socketDirMode = 0o700
-	othersWrite   = 0o022
+	//limit:rest-socket-dir-others The directory of a socket belongs to us or to root, and nobody else can write in it.
+	othersWrite = 0o022
 )
 
 // listenSocket makes a socket. A file that an earlier process left there is removed only if nobody listens on it.
@@ -119,6 +121,7 @@ func listenSocket(path string, uids []uint32) (net.Listener, error) {
 	if len(uids) > 0 {
 		mode = sharedSocketMode
 	}
+	//limit:rest-socket-umask A socket has its mode whatever the umask.
 	if err := os.Chmod(path, mode); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -254,6 +254,7 @@ func TestClientSendsNoTokenOverPlainHTTPToAnotherMachine(t *testing.T) {
 }
 
 //attack:rest-client-idle
+//attack:rest-client-idle-wait
 func TestClientKeepsFewIdleConnections(t *testing.T) {
 	const calls = 40
 	var mu sync.Mutex

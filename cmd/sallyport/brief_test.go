@@ -52,3 +52,12 @@ func TestLongWordsAreBrokenAndPathsAreNot(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+//attack:cli-path-word
+func TestLongPathInASentenceIsBroken(t *testing.T) {
+	for _, w := range strings.Fields(printable("the file /" + strings.Repeat("p", 300) + " may not be read")) {
+		if len(w) > maxWord {
+			t.Errorf("a word of %d characters", len(w))
+		}
+	}
+}

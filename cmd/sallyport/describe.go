@@ -146,6 +146,8 @@ func printable(s string) string {
 }
 
 // maxWord is how long a path in such a sentence may be, so that no line is longer than the output.
+//
+//limit:cli-path-word A path in a sentence for people is broken after 64 characters.
 const maxWord = 64
 
 func limits(r *policy.Reason) string {
