@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
 	}
+	os.Setenv("SALLYPORT_TIER", "2") // for what is started
 	dir, err := os.MkdirTemp("", "sallyport-bench-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

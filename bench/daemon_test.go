@@ -22,9 +22,6 @@ import (
 // agents is how many propose at once.
 const agents = 200
 
-// pace keeps one agent alone under the rate that an agent may have.
-const pace = 8 * time.Millisecond
-
 // desk is a data directory of a daemon, with agents of tier 1.
 type desk struct {
 	home   string
@@ -131,14 +128,12 @@ func propose(t *testing.T, p proposer, agent, n int) (took time.Duration, withdr
 	}
 }
 
-// alone lets one agent propose at its own pace.
+// alone lets one agent propose one after another, so few that it stays under the rate that an agent may have.
 func alone(t *testing.T, p proposer, times int) (took []time.Duration) {
 	for n := range times {
-		next := time.Now().Add(pace)
 		one, withdraw := propose(t, p, 0, n)
 		took = append(took, one)
 		withdraw()
-		time.Sleep(time.Until(next))
 	}
 	return took
 }

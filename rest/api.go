@@ -29,6 +29,9 @@ type api struct {
 
 func newAPI(cfg Config, half string, routes []route, admit func(*api, *request) *problem, document func() []byte) *api {
 	cfg = cfg.complete()
+	for i := range routes {
+		routes[i].segments = strings.Split(routes[i].path, "/")
+	}
 	return &api{cfg: cfg, half: half, routes: routes, admit: admit, document: document, limits: newLimits(cfg)}
 }
 
@@ -195,16 +198,17 @@ type route struct {
 	gives  string // the schema of the answer
 	status int    // of success; 0 is 200
 	ends   bool   // it only ever ends something, so no rate holds it up
-	run    func(*request) answer
+
+	segments []string // of the path
+	run      func(*request) answer
 }
 
 // match reports whether the path is this row's, and what it names.
 func (r route) match(segments []string) (param string, found bool) {
-	own := strings.Split(r.path, "/")
-	if len(own) != len(segments) {
+	if len(r.segments) != len(segments) {
 		return "", false
 	}
-	for i, s := range own {
+	for i, s := range r.segments {
 		if strings.HasPrefix(s, "{") {
 			text, err := url.PathUnescape(segments[i])
 			if err != nil || text == "" {
