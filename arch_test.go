@@ -47,7 +47,6 @@ var outside = map[string][]string{
 	"modernc.org/sqlite":                     {"store"},
 	"github.com/modelcontextprotocol/go-sdk": {"mcp", "cmd/sallyport"},
 	"github.com/go-telegram/bot":             {"telegram"},
-	"github.com/prometheus/client_golang":    {"rest"},
 	"github.com/spf13/cobra":                 {"cmd/sallyport"},
 	"github.com/spf13/pflag":                 {"cmd/sallyport"},
 	"golang.org/x/term":                      {"cmd/sallyport"},

@@ -97,15 +97,6 @@ var traits = [kindCount]trait{
 
 func (k kind) String() string { return traits[k].name }
 
-func parseKind(name string) (kind, bool) {
-	for k := range kindCount {
-		if traits[k].name == name {
-			return k, true
-		}
-	}
-	return 0, false
-}
-
 func kindNames() []string {
 	names := make([]string, kindCount)
 	for k := range kindCount {
@@ -127,9 +118,6 @@ const (
 var stepWords = [...]string{"allow", "hold", "deny", "halt"}
 
 func (s step) String() string { return stepWords[s] }
-
-// effect returns the verdict that a step comes to: a halt is a denial that also engages the kill switch.
-func (s step) effect() Effect { return [...]Effect{Allow, Hold, Deny, Deny}[s] }
 
 // key returns the word of the policy file for the bound of a step.
 func (s step) key() string { return stepWords[s] + "_above" }

@@ -1,61 +1,86 @@
 package rest
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"time"
 
 	"sallyport/gate"
 	"sallyport/ledger"
 )
 
-// Metrics counts what the daemon does, in a registry of its own. A label never holds what a caller chose, so that
-// nobody can make their number grow.
+// Metrics counts what the daemon does. A label never holds what a caller chose, so that nobody can make their number grow.
 type Metrics struct {
-	registry    *prometheus.Registry
-	decisions   *prometheus.CounterVec
-	unknown     *prometheus.CounterVec
-	requests    *prometheus.CounterVec
-	durations   *prometheus.HistogramVec
-	differences prometheus.Counter
-	gathering   sync.Mutex
+	mu          sync.Mutex
+	decisions   map[string]uint64 // by labels, as they are written
+	refusals    map[string]uint64
+	requests    map[string]uint64
+	durations   map[string]*durations
+	differences uint64
+
+	gathering sync.Mutex
+}
+
+// durations is a histogram: how many calls took at most as long as each bound, how many there were, and how long in all.
+type durations struct {
+	within [len(bounds)]uint64
+	count  uint64
+	sum    time.Duration
+}
+
+// bounds are the histogram's, as they are written and as they are.
+var bounds = [...]struct {
+	le   string
+	most time.Duration
+}{
+	{"0.001", time.Millisecond}, {"0.0025", 2500 * time.Microsecond}, {"0.005", 5 * time.Millisecond}, {"0.01", 10 * time.Millisecond},
+	{"0.025", 25 * time.Millisecond}, {"0.05", 50 * time.Millisecond}, {"0.1", 100 * time.Millisecond}, {"0.25", 250 * time.Millisecond},
+	{"0.5", 500 * time.Millisecond}, {"1", 1000 * time.Millisecond}, {"2.5", 2500 * time.Millisecond}, {"10", 10_000 * time.Millisecond},
 }
 
 // NewMetrics makes the counters.
 //
 //limit:rest-metric-labels A label of a metric is a half of the API, a status, a verdict, an audit state or this program's version, and nothing that a caller chose.
 func NewMetrics() *Metrics {
-	counter := func(name, help string) prometheus.CounterOpts {
-		return prometheus.CounterOpts{Namespace: "sallyport", Name: name, Help: help}
+	return &Metrics{
+		decisions: map[string]uint64{}, refusals: map[string]uint64{}, requests: map[string]uint64{}, durations: map[string]*durations{},
 	}
-	m := &Metrics{
-		registry:  prometheus.NewPedanticRegistry(),
-		decisions: prometheus.NewCounterVec(counter("decisions_total", "Decisions answered, by verdict and audit state."), []string{"verdict", "state"}),
-		unknown:   prometheus.NewCounterVec(counter("refused_authentications_total", "Calls whose caller was not let in."), []string{"half"}),
-		requests:  prometheus.NewCounterVec(counter("requests_total", "Calls answered."), []string{"half", "status"}),
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "sallyport", Name: "request_duration_seconds", Help: "From a call's arrival to its answer.",
-		}, []string{"half"}),
-		differences: prometheus.NewCounter(counter("reconcile_differences_total", "Differences from the broker that reconciliations found.")),
+}
+
+// labels writes names and values in turn, escaped as the format asks.
+func labels(pairs ...string) string {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	var all []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		all = append(all, pairs[i]+`="`+escape.Replace(pairs[i+1])+`"`)
 	}
-	m.registry.MustRegister(m.decisions, m.unknown, m.requests, m.durations, m.differences)
-	return m
+	return "{" + strings.Join(all, ",") + "}"
+}
+
+// count adds one to a counter of m's.
+func (m *Metrics) count(counter map[string]uint64, pairs ...string) {
+	name := labels(pairs...)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	counter[name]++
 }
 
 func (m *Metrics) decided(d ledger.Decision) {
 	if m != nil {
-		m.decisions.WithLabelValues(d.Verdict.String(), string(d.State)).Inc()
+		m.count(m.decisions, "state", string(d.State), "verdict", d.Verdict.String())
 	}
 }
 
 func (m *Metrics) refused(half string) {
 	if m != nil {
-		m.unknown.WithLabelValues(half).Inc()
+		m.count(m.refusals, "half", half)
 	}
 }
 
@@ -64,10 +89,27 @@ func (m *Metrics) began(half string) func(status int) {
 	if m == nil {
 		return func(int) {}
 	}
-	timer := prometheus.NewTimer(m.durations.WithLabelValues(half))
+	at := time.Now()
 	return func(status int) {
-		timer.ObserveDuration()
-		m.requests.WithLabelValues(half, strconv.Itoa(status)).Inc()
+		m.count(m.requests, "half", half, "status", strconv.Itoa(status))
+		m.took(half, time.Since(at))
+	}
+}
+
+func (m *Metrics) took(half string, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.durations[half]
+	if h == nil {
+		h = &durations{}
+		m.durations[half] = h
+	}
+	h.count++
+	h.sum += d
+	for i, b := range bounds {
+		if d <= b.most {
+			h.within[i]++
+		}
 	}
 }
 
@@ -76,47 +118,78 @@ func (m *Metrics) Reconciled(r gate.Reconciliation) {
 	if m == nil {
 		return
 	}
-	for range r.Differences {
-		m.differences.Inc()
-	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.differences += uint64(len(r.Differences))
 }
 
-// expose answers with the counters, and with what is true at the moment. Beyond what is open it looks at nothing.
+// expose answers with the counters, and with what is true at the moment, in the text format of Prometheus, version 0.0.4.
+// Beyond what is open it looks at nothing.
 //
 //limit:rest-metrics-one The counters are gathered by one call at a time, since that reads the journal and anybody may ask.
 func (m *Metrics) expose(ctx context.Context, c Config, ready *readiness) answer {
 	m.gathering.Lock()
 	defer m.gathering.Unlock()
-	now := prometheus.NewPedanticRegistry()
-	now.MustRegister(present(ctx, c, ready.ask(ctx, c) == nil)...)
-	w := &buffered{header: http.Header{}, status: http.StatusOK}
-	r := (&http.Request{Method: http.MethodGet, Header: http.Header{}}).WithContext(ctx)
-	promhttp.HandlerFor(prometheus.Gatherers{m.registry, now}, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
-	return answer{status: w.status, kind: w.header.Get("Content-Type"), body: w.body.Bytes()}
+	var w exposition
+	w.present(ctx, c, ready.ask(ctx, c) == nil)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w.family("decisions_total", "counter", "Decisions answered, by verdict and audit state.", m.decisions)
+	w.family("reconcile_differences_total", "counter", "Differences from the broker that reconciliations found.", map[string]uint64{"": m.differences})
+	w.family("refused_authentications_total", "counter", "Calls whose caller was not let in.", m.refusals)
+	w.family("requests_total", "counter", "Calls answered.", m.requests)
+	w.histogram("request_duration_seconds", "From a call's arrival to its answer.", m.durations)
+	return answer{status: http.StatusOK, kind: "text/plain; version=0.0.4; charset=utf-8", body: []byte(w.String())}
+}
+
+// exposition is the text that a monitoring system reads.
+type exposition struct{ strings.Builder }
+
+func (w *exposition) head(name, kind, help string) {
+	fmt.Fprintf(w, "# HELP sallyport_%s %s\n# TYPE sallyport_%s %s\n", name, help, name, kind)
+}
+
+// family writes a metric with its values by labels. One without values is there by its name.
+func (w *exposition) family(name, kind, help string, values map[string]uint64) {
+	w.head(name, kind, help)
+	for _, l := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(w, "sallyport_%s%s %d\n", name, l, values[l])
+	}
+}
+
+func (w *exposition) gauge(name, help string, n int) {
+	w.family(name, "gauge", help, map[string]uint64{"": uint64(max(n, 0))})
+}
+
+func (w *exposition) histogram(name, help string, all map[string]*durations) {
+	w.head(name, "histogram", help)
+	for _, half := range slices.SortedFunc(maps.Keys(all), cmp.Compare) {
+		h := all[half]
+		for i, b := range bounds {
+			fmt.Fprintf(w, "sallyport_%s_bucket%s %d\n", name, labels("half", half, "le", b.le), h.within[i])
+		}
+		fmt.Fprintf(w, "sallyport_%s_bucket%s %d\n", name, labels("half", half, "le", "+Inf"), h.count)
+		whole, rest := h.sum/aSecond, h.sum%aSecond
+		fmt.Fprintf(w, "sallyport_%s_sum%s %d.%09d\n", name, labels("half", half), int64(whole), int64(rest))
+		fmt.Fprintf(w, "sallyport_%s_count%s %d\n", name, labels("half", half), h.count)
+	}
 }
 
 // present measures what is true at the moment. What the journal cannot say is left out: that it cannot is a measure too.
-func present(ctx context.Context, c Config, ready bool) []prometheus.Collector {
-	all := []prometheus.Collector{
-		gauge("journal_ready", "1 if the journal can record, else 0.", whether(ready)),
-		gauge("policy_valid", "1 if the policy is valid; with 0 every order is denied.", whether(c.Gate.Policy().Reason == nil)),
-	}
+func (w *exposition) present(ctx context.Context, c Config, ready bool) {
+	w.family("build_info", "gauge", "1, with the version of the program that runs.", map[string]uint64{labels("version", c.Version): 1})
+	w.gauge("journal_ready", "1 if the journal can record, else 0.", whether(ready))
+	w.gauge("policy_valid", "1 if the policy is valid; with 0 every order is denied.", whether(c.Gate.Policy().Reason == nil))
 	if open, err := c.Gate.Proposals(ctx); err == nil {
-		all = append(all, gauge("proposals_open", "Proposals that wait.", len(open)))
+		w.gauge("proposals_open", "Proposals that wait.", len(open))
 	}
 	if f, err := c.Gate.Figures(ctx); err == nil {
-		all = append(all,
-			gauge("orders_working", "Orders that work at the broker.", f.Working),
-			gauge("orders_sending", "Orders that are permitted or on their way.", f.Sending),
-			gauge("outcomes_unknown", "Orders whose outcome is not known.", f.Unknown))
+		w.gauge("orders_working", "Orders that work at the broker.", f.Working)
+		w.gauge("orders_sending", "Orders that are permitted or on their way.", f.Sending)
+		w.gauge("outcomes_unknown", "Orders whose outcome is not known.", f.Unknown)
 	}
 	engaged, _ := c.Gate.Stops(ctx) // a journal that cannot be read is a stop of its own
-	all = append(all, gauge("stops_engaged", "Kill switches that are engaged.", len(engaged)))
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: "sallyport", Name: "build_info", Help: "1, with the version of the program that runs.",
-	}, []string{"version"})
-	build.WithLabelValues(c.Version).Inc()
-	return append(all, build)
+	w.gauge("stops_engaged", "Kill switches that are engaged.", len(engaged))
 }
 
 func whether(so bool) int {
@@ -125,23 +198,3 @@ func whether(so bool) int {
 	}
 	return 0
 }
-
-// gauge counts up to its value: numbers here are whole, and there are few of what it counts.
-func gauge(name, help string, n int) prometheus.Gauge {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sallyport", Name: name, Help: help})
-	for range n {
-		g.Inc()
-	}
-	return g
-}
-
-// buffered keeps an answer whole.
-type buffered struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (b *buffered) Header() http.Header            { return b.header }
-func (b *buffered) WriteHeader(status int)         { b.status = status }
-func (b *buffered) Write(part []byte) (int, error) { return b.body.Write(part) }

@@ -186,8 +186,8 @@ func (c *client) patient(ctx context.Context, polling bool) error {
 //limit:telegram-retry-after A pause that Telegram asks for is kept: at least a second, at most an hour.
 const maxPauseSeconds = 3600
 
-// inSeconds is the unit of what Telegram asks for.
-const inSeconds = time.Second
+// pauseUnit is the unit of what Telegram asks for.
+const pauseUnit = time.Second
 
 // failure is what became of a call that did not work. It never holds the token.
 type failure struct {
@@ -211,7 +211,7 @@ func (c *client) judge(err error, l lane) *failure {
 	var moved *api.MigrateError
 	switch {
 	case errors.As(err, &busy):
-		f.after = time.Duration(min(max(busy.RetryAfter, 1), maxPauseSeconds)) * inSeconds
+		f.after = time.Duration(min(max(busy.RetryAfter, 1), maxPauseSeconds)) * pauseUnit
 		c.mu.Lock()
 		if until := time.Now().Add(f.after); until.After(c.pauses[l]) {
 			c.pauses[l] = until
