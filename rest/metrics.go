@@ -19,14 +19,17 @@ import (
 // Metrics counts what the daemon does. A label never holds what a caller chose, so that nobody can make their number grow.
 type Metrics struct {
 	mu          sync.Mutex
-	decisions   map[string]uint64 // by labels, as they are written
-	refusals    map[string]uint64
-	requests    map[string]uint64
+	decisions   counter // by state and verdict
+	refusals    counter // by half
+	requests    counter // by half and status
 	durations   map[string]*durations
 	differences uint64
 
 	gathering sync.Mutex
 }
+
+// counter counts by the values of at most two labels.
+type counter map[[2]string]uint64
 
 // durations is a histogram: how many calls took at most as long as each bound, how many there were, and how long in all.
 type durations struct {
@@ -50,37 +53,41 @@ var bounds = [...]struct {
 //limit:rest-metric-labels A label of a metric is a half of the API, a status, a verdict, an audit state or this program's version, and nothing that a caller chose.
 func NewMetrics() *Metrics {
 	return &Metrics{
-		decisions: map[string]uint64{}, refusals: map[string]uint64{}, requests: map[string]uint64{}, durations: map[string]*durations{},
+		decisions: counter{}, refusals: counter{}, requests: counter{}, durations: map[string]*durations{},
 	}
 }
 
-// labels writes names and values in turn, escaped as the format asks.
-func labels(pairs ...string) string {
+// labels writes names with their values, escaped as the format asks; nothing if there are no names.
+func labels(names []string, values ...string) string {
+	if len(names) == 0 {
+		return ""
+	}
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var all []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		all = append(all, pairs[i]+`="`+escape.Replace(pairs[i+1])+`"`)
+	for i, name := range names {
+		all = append(all, name+`="`+escape.Replace(values[i])+`"`)
 	}
 	return "{" + strings.Join(all, ",") + "}"
 }
 
 // count adds one to a counter of m's.
-func (m *Metrics) count(counter map[string]uint64, pairs ...string) {
-	name := labels(pairs...)
+func (m *Metrics) count(c counter, values ...string) {
+	var key [2]string
+	copy(key[:], values)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	counter[name]++
+	c[key]++
 }
 
 func (m *Metrics) decided(d ledger.Decision) {
 	if m != nil {
-		m.count(m.decisions, "state", string(d.State), "verdict", d.Verdict.String())
+		m.count(m.decisions, string(d.State), d.Verdict.String())
 	}
 }
 
 func (m *Metrics) refused(half string) {
 	if m != nil {
-		m.count(m.refusals, "half", half)
+		m.count(m.refusals, half)
 	}
 }
 
@@ -91,7 +98,7 @@ func (m *Metrics) began(half string) func(status int) {
 	}
 	at := time.Now()
 	return func(status int) {
-		m.count(m.requests, "half", half, "status", strconv.Itoa(status))
+		m.count(m.requests, half, strconv.Itoa(status))
 		m.took(half, time.Since(at))
 	}
 }
@@ -134,10 +141,10 @@ func (m *Metrics) expose(ctx context.Context, c Config, ready *readiness) answer
 	w.present(ctx, c, ready.ask(ctx, c) == nil)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w.family("decisions_total", "counter", "Decisions answered, by verdict and audit state.", m.decisions)
-	w.family("reconcile_differences_total", "counter", "Differences from the broker that reconciliations found.", map[string]uint64{"": m.differences})
-	w.family("refused_authentications_total", "counter", "Calls whose caller was not let in.", m.refusals)
-	w.family("requests_total", "counter", "Calls answered.", m.requests)
+	w.family("decisions_total", "counter", "Decisions answered, by verdict and audit state.", m.decisions, "state", "verdict")
+	w.family("reconcile_differences_total", "counter", "Differences from the broker that reconciliations found.", counter{{}: m.differences})
+	w.family("refused_authentications_total", "counter", "Calls whose caller was not let in.", m.refusals, "half")
+	w.family("requests_total", "counter", "Calls answered.", m.requests, "half", "status")
 	w.histogram("request_duration_seconds", "From a call's arrival to its answer.", m.durations)
 	return answer{status: http.StatusOK, kind: "text/plain; version=0.0.4; charset=utf-8", body: []byte(w.String())}
 }
@@ -150,15 +157,16 @@ func (w *exposition) head(name, kind, help string) {
 }
 
 // family writes a metric with its values by labels. One without values is there by its name.
-func (w *exposition) family(name, kind, help string, values map[string]uint64) {
+func (w *exposition) family(name, kind, help string, values counter, names ...string) {
 	w.head(name, kind, help)
-	for _, l := range slices.Sorted(maps.Keys(values)) {
-		fmt.Fprintf(w, "sallyport_%s%s %d\n", name, l, values[l])
+	keys := slices.SortedFunc(maps.Keys(values), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	for _, k := range keys {
+		fmt.Fprintf(w, "sallyport_%s%s %d\n", name, labels(names, k[:]...), values[k])
 	}
 }
 
 func (w *exposition) gauge(name, help string, n int) {
-	w.family(name, "gauge", help, map[string]uint64{"": uint64(max(n, 0))})
+	w.family(name, "gauge", help, counter{{}: uint64(max(n, 0))})
 }
 
 func (w *exposition) histogram(name, help string, all map[string]*durations) {
@@ -166,18 +174,18 @@ func (w *exposition) histogram(name, help string, all map[string]*durations) {
 	for _, half := range slices.SortedFunc(maps.Keys(all), cmp.Compare) {
 		h := all[half]
 		for i, b := range bounds {
-			fmt.Fprintf(w, "sallyport_%s_bucket%s %d\n", name, labels("half", half, "le", b.le), h.within[i])
+			fmt.Fprintf(w, "sallyport_%s_bucket%s %d\n", name, labels([]string{"half", "le"}, half, b.le), h.within[i])
 		}
-		fmt.Fprintf(w, "sallyport_%s_bucket%s %d\n", name, labels("half", half, "le", "+Inf"), h.count)
+		fmt.Fprintf(w, "sallyport_%s_bucket%s %d\n", name, labels([]string{"half", "le"}, half, "+Inf"), h.count)
 		whole, rest := h.sum/aSecond, h.sum%aSecond
-		fmt.Fprintf(w, "sallyport_%s_sum%s %d.%09d\n", name, labels("half", half), int64(whole), int64(rest))
-		fmt.Fprintf(w, "sallyport_%s_count%s %d\n", name, labels("half", half), h.count)
+		fmt.Fprintf(w, "sallyport_%s_sum%s %d.%09d\n", name, labels([]string{"half"}, half), int64(whole), int64(rest))
+		fmt.Fprintf(w, "sallyport_%s_count%s %d\n", name, labels([]string{"half"}, half), h.count)
 	}
 }
 
 // present measures what is true at the moment. What the journal cannot say is left out: that it cannot is a measure too.
 func (w *exposition) present(ctx context.Context, c Config, ready bool) {
-	w.family("build_info", "gauge", "1, with the version of the program that runs.", map[string]uint64{labels("version", c.Version): 1})
+	w.family("build_info", "gauge", "1, with the version of the program that runs.", counter{{c.Version}: 1}, "version")
 	w.gauge("journal_ready", "1 if the journal can record, else 0.", whether(ready))
 	w.gauge("policy_valid", "1 if the policy is valid; with 0 every order is denied.", whether(c.Gate.Policy().Reason == nil))
 	if open, err := c.Gate.Proposals(ctx); err == nil {

@@ -74,12 +74,24 @@ func (c Config) complete() Config {
 		c.Now = time.Now
 	}
 	if c.Dialects == nil {
-		c.Dialects = dialect.Find
+		c.Dialects = knownDialects()
 	}
 	if info, known := debug.ReadBuildInfo(); c.Version == "" && known {
 		c.Version = info.Main.Version
 	}
 	return c
+}
+
+// knownDialects finds our own dialects by name, in a table that is made once.
+func knownDialects() func(string) (*dialect.Dialect, bool) {
+	byName := map[string]*dialect.Dialect{}
+	for _, d := range dialect.Table() {
+		byName[d.Name] = d
+	}
+	return func(name string) (*dialect.Dialect, bool) {
+		d, found := byName[name]
+		return d, found
+	}
 }
 
 func setDefault[T comparable](v *T, def T) {
