@@ -18,7 +18,7 @@ import (
 const helpText = `/kill [everything|account:NAME|agent:NAME|symbol:NAME] REASON - stop now; without a scope, everything
 /status - what is stopped, what is held, what is open
 /pending - the proposals that wait for people
-/reset SCOPE REASON - let go on what was stopped; only the scope that you name
+/reset SCOPE REASON - let go on what was stopped; without SCOPE only where one switch alone is engaged
 /help - this text
 Proposals are answered with the buttons of their messages.`
 
@@ -110,6 +110,19 @@ func killTerms(rest string) (ledger.Scope, string) {
 	return ledger.Scope{}, rest
 }
 
+// resetTerms reads a scope and a reason. Where one switch alone is engaged its scope need not be said. A first word that
+// looks like a scope and is none is no reason: who meant another switch must not end this one.
+func resetTerms(rest string, stops []ledger.Stop) (scope ledger.Scope, reason string, ok bool) {
+	word, after, _ := strings.Cut(rest, " ")
+	if scope, ok = readScope(word); ok {
+		return scope, after, true
+	}
+	if len(stops) == 1 && !strings.ContainsAny(word, ":,;=/") {
+		return stops[0].Scope, rest, true
+	}
+	return ledger.Scope{}, rest, false
+}
+
 // readScope reads a scope; a symbol may be in small letters.
 func readScope(word string) (ledger.Scope, bool) {
 	kind, name, named := strings.Cut(word, ":")
@@ -163,9 +176,8 @@ const (
 
 // reset lets go on what was stopped.
 func (b *Bot) reset(ctx context.Context, person gate.Person, c command) string {
-	word, reason, _ := strings.Cut(c.rest, " ")
-	scope, ok := readScope(word)
 	stops, err := b.cfg.Gate.Stops(ctx)
+	scope, reason, ok := resetTerms(c.rest, stops)
 	age := b.cfg.Now().Sub(c.at)
 	var no *gate.Refusal
 	var stop ledger.Stop

@@ -125,11 +125,10 @@ func TestResetThatMustNotCountIsRefused(t *testing.T) {
 	}{
 		"a stranger":       {mallory, "/reset everything ok", nil, policy.PersonUnknown},
 		"no reason":        {alice, "/reset everything", nil, policy.ReasonMissing},
-		"no scope":         {alice, "/reset ok", nil, policy.ScopeUnknown},
-		"nothing":          {alice, "/reset", nil, policy.ScopeUnknown},
+		"nothing":          {alice, "/reset", nil, policy.ReasonMissing},
+		"a scope mistyped": {alice, "/reset agent=local ok", nil, policy.ScopeUnknown},
 		"another scope":    {alice, "/reset agent:local ok", nil, policy.NotEngaged},
 		"two scopes":       {alice, "/reset everything,agent:local ok", nil, policy.ScopeUnknown},
-		"a reason too far": {alice, "/reset " + strings.Repeat("x", 3000) + " everything ok", nil, policy.ScopeUnknown},
 		"old":              {alice, "/reset everything ok", ago(2*time.Minute + time.Second), policy.CommandNotOwn},
 		"of tomorrow":      {alice, "/reset everything ok", ago(-24 * time.Hour), policy.CommandNotOwn},
 		"before the stop":  {alice, "/reset everything ok", ago(2 * time.Second), policy.CommandNotOwn},
@@ -159,6 +158,23 @@ func TestResetThatMustNotCountIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestResetNeedsNoScopeWhereOneSwitchIsEngaged: with two engaged it does, and neither ends.
+func TestResetNeedsNoScopeWhereOneSwitchIsEngaged(t *testing.T) {
+	w := newWorld(t)
+	w.stop("everything")
+	w.stop("agent:local")
+	before := len(w.refusals())
+	w.d.push(w.d.written(alice, group, "/reset false alarm"))
+	w.eventually("the record", func() bool { return len(w.refusals()) > before })
+	if r := w.refusals()[before]; r.Code != policy.ScopeUnknown || !strings.Contains(w.stops(), "everything") || !strings.Contains(w.stops(), "agent:local") {
+		t.Fatalf("recorded %+v, engaged: %q", r, w.stops())
+	}
+	w.d.push(w.d.written(alice, group, "/reset agent:local seen"))
+	w.eventually("the first reset", func() bool { return w.stops() == "everything" })
+	w.d.push(w.d.written(alice, group, "/reset false alarm"))
+	w.eventually("the second reset", func() bool { return w.stops() == "" })
 }
 
 // TestReplayedResetDoesNotEndALaterStop replays a command that once was good, in this life of the bot and in the next.
