@@ -83,8 +83,10 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	if r.Reason == "" {
 		rep.Stop.Reason = "no reason was given" // a stop is never refused for its words
 	}
+	var since time.Time // of the record, which is not before that of any order that was cleared before it
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
+		since = at
 		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
 		r.Keep = r.Keep || r.Person.name == "" && g.kept(r.Scope) // what a person keeps, only a person ends
 		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason, Keep: r.Keep})
@@ -107,7 +109,6 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	if r.Scope.Kind == ledger.Everything {
 		_, _ = WriteStopFile(g.cfg.Home, rep.Stop) // so that it stands even if the journal is lost; a reset takes it away
 	}
-	since := g.now()
 	g.awaitSends(ctx, r.Scope, since)
 	rep.Orders = g.stopOrders(ctx, ledger.Stop{Scope: r.Scope, Since: since, Keep: r.Keep})
 	return rep, nil

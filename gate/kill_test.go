@@ -393,6 +393,40 @@ func TestNothingLeavesAfterAKill(t *testing.T) {
 	}
 }
 
+// TestKillWaitsThoughTheClockIsBehind: an order's time in the record never falls, so it may be later than the clock of the
+// stop that comes after it.
+//
+//attack:gate-kill-waits
+func TestKillWaitsThoughTheClockIsBehind(t *testing.T) {
+	o := newOffice(t)
+	wantDecision(t, o.Execute(ctx, buy(t, "1")), policy.Allow, ledger.Succeeded, "")
+	o.clock.pass(-3 * time.Second)
+	var released atomic.Bool
+	answer := make(chan struct{})
+	o.v.answer = func(context.Context, gate.Cleared) (gate.Receipt, error) {
+		<-answer
+		return gate.Receipt{Outcome: trade.Accepted}, nil
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { o.Execute(ctx, buy(t, "2")) })
+	for o.v.submits() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	wg.Go(func() {
+		time.Sleep(30 * time.Millisecond)
+		released.Store(true)
+		close(answer)
+	})
+	rep := must(o.Kill(ctx, stop("now")))(t)
+	if !released.Load() {
+		t.Errorf("the stop returned while an order was on its way: %+v", rep)
+	}
+	wg.Wait()
+	if len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopGone {
+		t.Errorf("%+v", rep.Orders)
+	}
+}
+
 // flood executes orders as another process until it is stopped, and writes down when each reached the broker.
 func flood(home string) int {
 	log, err := os.OpenFile(filepath.Join(home, fmt.Sprintf("sent-%d", os.Getpid())), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

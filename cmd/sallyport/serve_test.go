@@ -172,9 +172,6 @@ const resting = `{"symbol":"AAPL","side":"buy","quantity":"10","order_type":"lim
 //
 //attack:cli-tier-lower
 func TestTheLowerTierHolds(t *testing.T) {
-	if raceEnabled {
-		t.Skip("it starts many short processes; the script of the daemon has what could race")
-	}
 	t.Parallel()
 	h := newHouse(t, `{}`)
 	h.serve()
@@ -202,9 +199,6 @@ func TestTheLowerTierHolds(t *testing.T) {
 //
 //attack:cli-approval-typed
 func TestAnApprovalIsTypedByAPersonWhoWasShownIt(t *testing.T) {
-	if raceEnabled {
-		t.Skip("it starts many short processes; the script of the daemon has what could race")
-	}
 	t.Parallel()
 	h := newHouse(t, `{}`)
 	h.serve()
