@@ -106,6 +106,7 @@ func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error
 	var own error
 	tripped := g.tripped.Load()
 	err := g.journal.Update(ctx, func(tx *journal.Tx) error {
+		g.looked = g.now()
 		latched := g.latch(tx)
 		if own = decide(tx); latched {
 			return nil // what was latched is recorded, and a decide that fails has recorded nothing

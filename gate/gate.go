@@ -103,6 +103,7 @@ type Gate struct {
 	owner   *os.File               // the daemon's lock
 	tripped atomic.Pointer[string] // why nothing can be recorded, if that was found
 	wrong   slowly                 // wrong credentials
+	looked  time.Time              // when a stop file was last looked for; under the journal's lock
 	tokens  atomic.Pointer[tokens]
 	changes atomic.Int64 // of who may do what, by this process
 }

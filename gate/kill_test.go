@@ -412,6 +412,11 @@ func TestKillWaitsThoughTheClockIsBehind(t *testing.T) {
 	for o.v.submits() < 2 {
 		time.Sleep(time.Millisecond)
 	}
+	o.v.mu.Lock()
+	if last := o.v.sent[1].NotAfter; last.After(o.clock.now().Add(5 * time.Second)) {
+		t.Errorf("it may leave until %s, longer than a stop without a journal waits at %s", last, o.clock.now())
+	}
+	o.v.mu.Unlock()
 	wg.Go(func() {
 		time.Sleep(30 * time.Millisecond)
 		released.Store(true)

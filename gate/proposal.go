@@ -199,7 +199,7 @@ func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision
 		clears := ledger.ClearsNothing
 		if ruling.Effect == policy.Allow {
 			clears = ledger.ClearsSend
-			p = ledger.Pending{Deadline: at.Add(g.cfg.Deadline), NotAfter: at.Add(g.cfg.SendWithin), Instance: g.lease.name}
+			p = ledger.Pending{Deadline: at.Add(g.cfg.Deadline), NotAfter: g.notAfter(), Instance: g.lease.name}
 			if last := open.Ends().Add(-time.Microsecond); last.Before(p.NotAfter) {
 				p.NotAfter = last // strictly before
 			}

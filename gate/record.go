@@ -119,12 +119,16 @@ func permitted(open *ledger.Open) ledger.Decision {
 	}.Decision(open.At)
 }
 
+// notAfter is until when what is decided now may leave: so long after the stop file was looked for that whoever writes one
+// knows how long to wait, whatever time the record has.
+func (g *Gate) notAfter() time.Time { return g.looked.Add(g.cfg.SendWithin) }
+
 func (j *judgement) clearance(at time.Time) (ledger.Clearance, ledger.Pending) {
 	p := ledger.Pending{Deadline: at.Add(j.g.cfg.Deadline)}
 	if !j.executing {
 		return ledger.ClearsPermission, p
 	}
-	p.NotAfter, p.Instance = at.Add(j.g.cfg.SendWithin), j.g.lease.name
+	p.NotAfter, p.Instance = j.g.notAfter(), j.g.lease.name
 	return ledger.ClearsSend, p
 }
 
