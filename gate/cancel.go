@@ -34,7 +34,7 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 	var cleared Cleared
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		open := g.follow.state.Open(id)
-		if open == nil || open.Order.Account() != g.cfg.Account || open.Phase == ledger.Permitted {
+		if open == nil || open.Order.Account() != g.cfg.Account || open.Phase != ledger.Sending && open.Phase != ledger.Working {
 			return fmt.Errorf("intent %s: %w", trade.Printable(string(id), 64), ErrNoOpenOrder)
 		}
 		at, _ := g.moment(tx)
@@ -49,6 +49,9 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 	call, done := context.WithTimeout(ctx, g.cfg.BrokerWait)
 	defer done()
 	f := g.ask(id, func() (Receipt, error) { return g.cfg.Broker.Cancel(call, mint(CancelOrder, cleared)) })
+	if f.out.Source != ledger.FromBroker {
+		f.out.Outcome = trade.Unknown // it did not arrive, or nobody knows: it is still wanted
+	}
 	res.Outcome, res.Message = f.out.Outcome, f.out.Message
 	return res, g.land(ctx, &ledger.Decision{}, f, f.next == 0, func(tx *journal.Tx, at time.Time) {
 		g.record(tx, at, g.cfg.Account, ledger.CancelEnded{Intent: id, Outcome: f.out.Outcome, Message: f.out.Message})

@@ -585,8 +585,19 @@ func TestPeopleAreNotFlooded(t *testing.T) {
 func TestAgentWithdrawsItsOwn(t *testing.T) {
 	o := newOffice(t)
 	d := o.propose(t, buy(t, "10"))
-	_, err := o.Withdraw(ctx, buy(t, "1", byAgent("other")).Origin, trade.TierExecute, d.Intent, "")
-	o.wantRefused(t, err, policy.ProposalNotYours)
+	for _, end := range []bool{false, true} {
+		if end {
+			must(o.Withdraw(ctx, buy(t, "1").Origin, trade.TierPropose, d.Intent, ""))(t)
+		}
+		before := len(o.attempts(t))
+		got, err := o.Withdraw(ctx, buy(t, "1", byAgent("other")).Origin, trade.TierExecute, d.Intent, "")
+		var r *gate.Refusal
+		if !errors.As(err, &r) || r.Code != policy.ProposalUnknown || got.Intent != "" || len(o.attempts(t)) != before+1 {
+			t.Fatalf("ended %v: %v: %s", end, err, got.AppendJSON(nil))
+		}
+	}
+	d = o.propose(t, buy(t, "10"))
+	var err error
 	_, err = o.Withdraw(ctx, buy(t, "1").Origin, trade.TierRead, d.Intent, "")
 	o.wantRefused(t, err, policy.TierTooLow)
 	if _, err := o.Proposal(ctx, "other", d.Intent); err == nil {

@@ -6,6 +6,7 @@ import (
 
 	"sallyport/journal"
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -52,22 +53,34 @@ func (g *Gate) stopUnexplained(tx *journal.Tx, at time.Time, e ledger.Happened) 
 		e.Side, e.Quantity, e.Symbol))
 }
 
-// explained reports whether an intent is on record: it is open, or something followed its decision.
+// explained reports whether an intent was ever cleared to be sent: it is open as such, or what followed its decision says so.
 func (g *Gate) explained(tx *journal.Tx, id trade.IntentID) bool {
 	if id == "" {
 		return false
 	}
-	if g.follow.state.Open(id) != nil {
-		return true
+	if o := g.follow.state.Open(id); o != nil {
+		return sent(o)
 	}
 	recs, err := tx.Find(journal.Key(ledger.IntentKey(id)))
 	if err != nil {
 		return false // what cannot be looked up is not explained
 	}
 	for _, r := range recs {
-		if e, err := ledger.Decode(r.Body); err == nil && e.About() == id {
+		e, err := ledger.Decode(r.Body)
+		if err != nil || e.About() != id {
+			continue
+		}
+		switch e := e.(type) {
+		case ledger.Concluded, ledger.Happened:
 			return true
+		case ledger.Rejudged:
+			if e.Ruling.Effect == policy.Allow {
+				return true
+			}
 		}
 	}
 	return false
 }
+
+// sent reports whether an open intent may be at a broker: it waits neither for people nor for its execution.
+func sent(o *ledger.Open) bool { return o.Phase != ledger.OnHold && o.Phase != ledger.Granted }

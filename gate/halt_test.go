@@ -59,8 +59,30 @@ func TestFillThatNoDecisionExplainsStopsTheAccount(t *testing.T) {
 			if (name == "exclusive") != (len(stops) == 1) {
 				t.Fatalf("%v", stops)
 			}
-			_ = first
+			if first.State != ledger.Succeeded {
+				t.Fatalf("%s", first.AppendJSON(nil))
+			}
 		})
+	}
+}
+
+// TestFillOfAnOrderThatWaitsForPeopleIsNotExplained: nobody has cleared it, whatever its id says.
+//
+//attack:gate-unexplained
+func TestFillOfAnOrderThatWaitsForPeopleIsNotExplained(t *testing.T) {
+	for _, decline := range []bool{false, true} {
+		o := newOffice(t)
+		held := o.propose(t, buy(t, "7"))
+		if decline {
+			must(o.Decline(ctx, press(o.anna, held)))(t)
+		}
+		o.v.event(gate.VenueFill, gate.Cleared{Order: held.Order, ID: held.Intent.BrokerOrderID()}, trade.Whole(7))
+		if err := o.Recover(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if stops := must(o.Stops(ctx))(t); len(stops) != 1 || stops[0].Scope.String() != "account:paper" {
+			t.Fatalf("declined %v: %v", decline, stops)
+		}
 	}
 }
 
@@ -71,8 +93,12 @@ func TestReconcile(t *testing.T) {
 		harm func(*testing.T, *office)
 		says string // of the stop; empty for none
 	}{
-		"agrees":            {func(*testing.T, *office) {}, ""},
-		"holds less":        {func(_ *testing.T, o *office) { o.v.short = true }, "position of AAPL: the broker says 9, the ledger says 10"},
+		"agrees":     {func(*testing.T, *office) {}, ""},
+		"holds less": {func(_ *testing.T, o *office) { o.v.short = true }, "position of AAPL: the broker says 9, the ledger says 10"},
+		"has an order that waits for people": {func(t *testing.T, o *office) {
+			held := o.propose(t, call(t, "buy", "MSFT", "2", "1.00"))
+			o.v.sent, o.v.rests = append(o.v.sent, gate.Cleared{Order: held.Order, ID: held.Intent.BrokerOrderID()}), true
+		}, "order of MSFT: the broker says buy 2 open"},
 		"has another order": {func(t *testing.T, o *office) { o.v.strange = buy(t, "3").Order }, "order of AAPL: the broker says buy 3 open"},
 		"lost an order": {func(t *testing.T, o *office) {
 			o.v.rests = true

@@ -29,10 +29,11 @@ type venue struct {
 	events  []gate.VenueEvent
 	pageErr error
 
-	short   bool        // it holds one share less of everything than its fills say
-	strange trade.Order // an order that works there and is not ours
-	forgets bool        // it shows no working order
-	moves   bool        // something happens whenever it is asked
+	cancelErr error       // of a cancel that does not arrive
+	short     bool        // it holds one share less of everything than its fills say
+	strange   trade.Order // an order that works there and is not ours
+	forgets   bool        // it shows no working order
+	moves     bool        // something happens whenever it is asked
 }
 
 func (v *venue) now() time.Time {
@@ -76,6 +77,9 @@ func (v *venue) Cancel(_ context.Context, p gate.Permit) (gate.Receipt, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.cancelErr != nil {
+		return gate.Receipt{}, v.cancelErr
+	}
 	v.event(gate.VenueCancelled, c, c.Order.Quantity())
 	return gate.Receipt{Outcome: trade.Accepted}, nil
 }

@@ -335,28 +335,28 @@ func engaged(stops []ledger.Stop, scope ledger.Scope) bool {
 //limit:gate-reset-person Only a listed person resets the kill switch, with a reason; every other attempt is recorded and changes nothing.
 func (g *Gate) Reset(ctx context.Context, by Person, scope ledger.Scope, reason string) error {
 	reason = cut(reason)
-	latched := false
+	var refused *Refusal
 	err := g.update(ctx, func(tx *journal.Tx) error { // records a stop file first, so that it is never lost
 		at, _ := g.moment(tx)
-		if r := g.personRefusal(by, reason); r != nil {
-			g.refuse(tx, at, attempt{action: "reset", by: by.who(), channel: by.channel}, r)
-			return nil
+		if refused = g.personRefusal(by, reason); refused == nil {
+			refused = g.listed(by)
 		}
-		latched = true
+		if refused != nil {
+			g.refuse(tx, at, attempt{action: "reset", by: by.who(), channel: by.channel}, refused)
+		}
 		return nil
 	})
 	switch {
 	case err != nil:
 		return err
-	case !latched:
-		return g.personRefusal(by, reason)
+	case refused != nil:
+		return refused
 	}
 	if stop, there := readStopFile(g.cfg.Home); there && stop.Scope == scope {
 		if err := g.clearStopFile(); err != nil {
 			return err
 		}
 	}
-	var refused *Refusal
 	err = g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		if refused = g.listed(by); refused == nil && !g.follow.state.Engaged(scope) {

@@ -241,6 +241,28 @@ func TestPendingCancelOutlivesAReset(t *testing.T) {
 	}
 }
 
+// TestCancelThatDidNotArriveIsStillWanted: the connection breaks before the cancel leaves, the process ends, and the next one
+// asks again.
+//
+//attack:gate-cancel-wanted
+func TestCancelThatDidNotArriveIsStillWanted(t *testing.T) {
+	o := newOffice(t)
+	o.v.rests = true
+	d := o.Execute(ctx, buy(t, "1"))
+	o.v.cancelErr = gate.ErrNotSent
+	if res, err := o.CancelOwn(ctx, buy(t, "1").Origin, trade.TierPropose, d.Intent); err != nil || res.Outcome != trade.Unknown {
+		t.Fatalf("%+v, %v: a cancel that did not leave is not refused by the broker", res, err)
+	}
+	o.v.cancelErr = nil
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Gate = reopen(t, o.cfg)
+	if now, _, err := o.History(ctx, d.Intent); err != nil || now.OrderStatus() != "cancelled" {
+		t.Fatalf("%v: %s", err, now.AppendJSON(nil))
+	}
+}
+
 // TestAgentDoesNotEndWhatAPersonKeeps: a person's stop keeps working orders, and an agent's stop after it cancels none.
 func TestAgentDoesNotEndWhatAPersonKeeps(t *testing.T) {
 	o := newOffice(t)

@@ -292,8 +292,8 @@ func (g *Gate) Withdraw(ctx context.Context, o Origin, tier trade.Tier, id trade
 	}
 	d, _, err := g.History(ctx, id)
 	if refused != nil {
-		if refused.Code == policy.ProposalNotYours {
-			d = ledger.Decision{}
+		if d.Agent != o.Agent { // what another agent's was, and what became of it, is not this one's to know
+			return ledger.Decision{}, refusal(policy.ProposalUnknown, "this agent has no proposal %s", trade.Printable(string(id), 64))
 		}
 		return d, refused
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sallyport/ledger"
@@ -35,7 +36,15 @@ type Found struct {
 
 // Query returns the newest intents that match.
 func (g *Gate) Query(ctx context.Context, q Query) (Found, error) {
-	var found Found
+	found, ended, err := g.query(ctx, q, stillThere)
+	if err == nil && ended {
+		found, _, err = g.query(ctx, q, g.lease.alive)
+	}
+	return found, err
+}
+
+// query reports besides whether a process that was to send one of the orders has ended meanwhile.
+func (g *Gate) query(ctx context.Context, q Query, alive func(string) bool) (found Found, ended bool, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 20
 	}
@@ -45,15 +54,15 @@ func (g *Gate) Query(ctx context.Context, q Query) (Found, error) {
 	scanned := 0
 	for r, err := range g.journal.Backward(ctx) {
 		if err != nil {
-			return found, err
+			return found, ended, err
 		}
 		if scanned++; scanned > q.scan || !q.From.IsZero() && r.At.Before(q.From) {
 			found.More = scanned > q.scan
-			return found, nil
+			return found, ended, nil
 		}
 		e, err := ledger.Decode(r.Body)
 		if err != nil {
-			return found, fmt.Errorf("record %d: %w", r.Seq, err)
+			return found, ended, fmt.Errorf("record %d: %w", r.Seq, err)
 		}
 		first, ok := e.(ledger.Decided)
 		if !ok {
@@ -63,20 +72,21 @@ func (g *Gate) Query(ctx context.Context, q Query) (Found, error) {
 			continue
 		}
 		d := first.Decision(r.At)
-		for i := len(later[d.Intent]) - 1; i >= 0; i-- {
-			d.Apply(later[d.Intent][i])
+		for _, e := range slices.Backward(later[d.Intent]) { // the newest came first
+			d.Apply(e)
 		}
 		delete(later, d.Intent)
-		if d = d.Present(g.cfg.Now(), g.lease.alive); !q.matches(d) {
+		ended = ended || g.ended(d)
+		if d = d.Present(g.cfg.Now(), alive); !q.matches(d) {
 			continue
 		}
 		if len(found.Decisions) == q.Limit {
 			found.More = true
-			return found, nil
+			return found, ended, nil
 		}
 		found.Decisions = append(found.Decisions, d)
 	}
-	return found, nil
+	return found, ended, nil
 }
 
 func (q Query) matches(d ledger.Decision) bool {

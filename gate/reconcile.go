@@ -163,7 +163,7 @@ func (g *Gate) orderDifferences(st *ledger.State, at []VenueOrder) (found []Diff
 	for _, v := range at {
 		id := intentOf(v.ID)
 		there[id] = true
-		if o := st.Open(id); o == nil {
+		if o := st.Open(id); o == nil || !sent(o) {
 			found = append(found, Difference{v.Symbol, "order", fmt.Sprintf("%s %s open as %s", v.Side, v.Remaining, trade.Printable(string(v.ID)+" "+v.OrderID, 64)), "no such order"})
 		}
 	}

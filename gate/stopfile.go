@@ -32,6 +32,9 @@ func WriteStopFile(home string, stop ledger.Stop) (path string, err error) {
 	}
 	text := wire.AppendText([]byte{'{'}, "scope", stop.Scope.String())
 	text = wire.AppendText(wire.AppendText(text, "by", stop.By), "reason", stop.Reason)
+	if stop.Keep {
+		text = append(wire.AppendName(text, "keep"), "true"...)
+	}
 	f, err := os.CreateTemp(home, ".stop-*") // mode 0600
 	if err == nil {
 		_, err = f.Write(append(text, '}', '\n'))
@@ -87,6 +90,9 @@ func readStopFile(home string) (stop ledger.Stop, there bool) {
 	if m, n := v.Member("reason"); n == 1 && m.Kind == wire.String {
 		stop.Reason = trade.Printable(m.Text, maxReasonText)
 	}
+	if m, n := v.Member("keep"); n == 1 && m.Kind == wire.Bool {
+		stop.Keep = m.Text == "true"
+	}
 	return stop, true
 }
 
@@ -97,7 +103,7 @@ func (g *Gate) latch(tx *journal.Tx) (latched bool) {
 	st := g.follow.state
 	if stop, there := readStopFile(g.cfg.Home); there && !st.Engaged(stop.Scope) {
 		at, _ := g.moment(tx)
-		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: stop.Scope, By: stop.By, Reason: stop.Reason})
+		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: stop.Scope, By: stop.By, Reason: stop.Reason, Keep: stop.Keep})
 		latched = true
 	}
 	if why := g.tripped.Load(); why != nil && !st.Engaged(ledger.Scope{}) {

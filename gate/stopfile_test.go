@@ -90,6 +90,29 @@ func TestStopFile(t *testing.T) {
 		must(gate.WriteStopFile(o.cfg.Home, ledger.Stop{Scope: scopeOf(t, "symbol:IBM"), By: "x", Reason: "y"}))(t)
 		wantStopFile(t, o.Gate, o.cfg.Home, "y") // two scopes do not fit in one file, so it stops everything
 	})
+	t.Run("that keeps orders", func(t *testing.T) {
+		o := newOffice(t)
+		o.v.rests = true
+		d := o.Execute(ctx, buy(t, "1"))
+		must(gate.WriteStopFile(o.cfg.Home, ledger.Stop{By: "x", Reason: "y", Keep: true}))(t)
+		must(o.Reconcile(ctx))(t)
+		wantStopFile(t, o.Gate, o.cfg.Home, "y")
+		must(o.Reconcile(ctx))(t)
+		if now, _, err := o.History(ctx, d.Intent); err != nil || now.OrderStatus() != "working" {
+			t.Fatalf("%v: %s", err, now.AppendJSON(nil))
+		}
+	})
+	t.Run("and somebody who is gone", func(t *testing.T) {
+		o := newOffice(t)
+		path := must(gate.WriteStopFile(o.cfg.Home, ledger.Stop{By: "x", Reason: "y"}))(t)
+		if err := o.RemovePerson(ctx, o.olga, "anna"); err != nil {
+			t.Fatal(err)
+		}
+		o.wantRefused(t, o.Reset(ctx, o.anna, ledger.Scope{}, "let me"), policy.PersonUnknown)
+		if _, err := os.Stat(path); err != nil {
+			t.Fatal("a refused reset took the stop file away")
+		}
+	})
 	t.Run("and a reset", func(t *testing.T) {
 		o := newOffice(t)
 		path := must(gate.WriteStopFile(o.cfg.Home, ledger.Stop{By: "x", Reason: "y"}))(t)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	"sallyport/journal"
@@ -25,17 +24,8 @@ const MaxAudit = 200
 
 // Audit returns the newest intents, one decision each in its present state, newest first, at most limit.
 func (g *Gate) Audit(ctx context.Context, limit int) ([]ledger.Decision, error) {
-	limit = min(max(limit, 1), MaxAudit)
-	rows, err := g.newest(ctx, limit)
-	alive := stillThere
-	if err == nil && slices.ContainsFunc(rows, g.ended) {
-		rows, err = g.newest(ctx, limit)
-		alive = g.lease.alive
-	}
-	for i := range rows {
-		rows[i] = rows[i].Present(g.cfg.Now(), alive)
-	}
-	return rows, err
+	found, err := g.Query(ctx, Query{Limit: min(max(limit, 1), MaxAudit)})
+	return found.Decisions, err
 }
 
 // stillThere is the life of a process that was seen after what it recorded was read.
@@ -45,36 +35,6 @@ func stillThere(string) bool { return true }
 // than what was read of it, so whoever finds this true reads again.
 func (g *Gate) ended(d ledger.Decision) bool {
 	return d.Waiting() && d.Pending.Instance != "" && !g.lease.alive(d.Pending.Instance)
-}
-
-// newest reads the newest intents, as the records have them.
-func (g *Gate) newest(ctx context.Context, limit int) ([]ledger.Decision, error) {
-	later := map[trade.IntentID][]ledger.Event{} // what followed decisions that are not reached yet, newest first
-	var rows []ledger.Decision
-	for r, err := range g.journal.Backward(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		e, err := ledger.Decode(r.Body)
-		if err != nil {
-			return nil, fmt.Errorf("record %d: %w", r.Seq, err)
-		}
-		first, ok := e.(ledger.Decided)
-		if !ok {
-			later[e.About()] = append(later[e.About()], e)
-			continue
-		}
-		d := first.Decision(r.At)
-		for _, e := range slices.Backward(later[d.Intent]) {
-			d.Apply(e)
-		}
-		delete(later, d.Intent)
-		rows = append(rows, d)
-		if len(rows) == limit {
-			break
-		}
-	}
-	return rows, nil
 }
 
 // History returns one intent's decision as it stands and every event of it, oldest first; fs.ErrNotExist if there is no

@@ -27,7 +27,7 @@ func (s *State) Apply(at time.Time, e Event) {
 	case CancelAsked:
 		s.cancelling(e.Intent, true)
 	case CancelEnded:
-		s.cancelling(e.Intent, false)
+		s.cancelling(e.Intent, e.Outcome == trade.Unknown)
 	case Flagged, AttemptRefused: // evidence only
 	default:
 		s.control(at, e)
@@ -36,7 +36,7 @@ func (s *State) Apply(at time.Time, e Event) {
 
 // cancelling notes that a cancel of an order was asked for and is not answered yet.
 //
-//limit:ledger-cancelling A cancel that was asked for stays wanted until the broker has answered it.
+//limit:ledger-cancelling A cancel that was asked for stays wanted until the broker has answered it clearly.
 func (s *State) cancelling(id trade.IntentID, wanted bool) {
 	if o := s.Open(id); o != nil {
 		o.Cancelling = wanted

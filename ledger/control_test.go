@@ -190,6 +190,10 @@ func TestCancelStaysWantedUntilItIsAnswered(t *testing.T) {
 	if err != nil || !s.Open(intent(1)).Cancelling || !restored.Open(intent(1)).Cancelling {
 		t.Fatalf("a cancel that was asked for is forgotten: %v", err)
 	}
+	s.Apply(t0, CancelEnded{Intent: intent(1), Outcome: trade.Unknown})
+	if !s.Open(intent(1)).Cancelling {
+		t.Fatal("a cancel whose answer is not clear is not wanted any more")
+	}
 	s.Apply(t0, CancelEnded{Intent: intent(1), Outcome: trade.Rejected})
 	if s.Open(intent(1)).Cancelling {
 		t.Fatal("a cancel that was answered is still wanted")

@@ -15,6 +15,7 @@ import (
 	"sallyport/dialect"
 	"sallyport/gate"
 	"sallyport/gatetest"
+	"sallyport/journal"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/rest"
@@ -679,5 +680,28 @@ func TestDeepMembersBesideTheArgumentsAreFaults(t *testing.T) {
 	d, err := ledger.ReadDecision([]byte(a.body))
 	if err != nil || d.Verdict != policy.Deny || d.Reasons[0].Code != trade.JSONMalformed || len(r.broker.Submits()) != 0 {
 		t.Errorf("%d, %v: %s", a.status, err, a.body)
+	}
+}
+
+// TestPressWithADigestOfNoShapeIsOnRecord: whatever a person presses with is recorded, as a press for other terms.
+func TestPressWithADigestOfNoShapeIsOnRecord(t *testing.T) {
+	r := newRig(t)
+	d := r.client("proposer", 1).Propose(ctx, order(t, "buy", "AAPL", "1", "150"))
+	digests := []string{"", "8", "1234567", "ABCDEF12", "12345678 ", strings.Repeat("a", 65), "nothing!"}
+	for _, text := range digests {
+		body := fmt.Sprintf(`{"digest":%q}`, text)
+		r.send(request{half: "people", method: "POST", path: "/v1/proposals/" + string(d.Intent) + "/approve", body: body, token: r.owner}).
+			want(t, http.StatusConflict, "DIGEST_MISMATCH")
+	}
+	recorded := 0
+	err := r.gate.Tail(ctx, 1, func(rec journal.Record) error {
+		e, err := ledger.Decode(rec.Body)
+		if a, is := e.(ledger.AttemptRefused); is && a.Code == policy.DigestMismatch && a.Intent == d.Intent {
+			recorded++
+		}
+		return err
+	})
+	if err != nil || recorded != len(digests) || len(r.broker.Submits()) != 0 {
+		t.Errorf("%v: %d of %d presses are on record", err, recorded, len(digests))
 	}
 }

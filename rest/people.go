@@ -120,7 +120,7 @@ func (q *request) digest(ctx context.Context, text string) (trade.Digest, *probl
 	full := text + strings.Repeat("0", max(0, 2*len(trade.Digest{})-len(text)))
 	padded, isHex := trade.ParseDigest(full)
 	if len(text) < shortDigest || !isHex {
-		return trade.Digest{}, &problem{code: policy.DigestMismatch, detail: "a digest is 64 lower-case hexadecimal digits, or at least the first 8 of them"}
+		return trade.Digest{}, nil // no order has it: the gate refuses and records the attempt
 	}
 	all, err := q.api.cfg.Gate.Proposals(ctx)
 	if err != nil {

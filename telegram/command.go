@@ -144,15 +144,24 @@ func (b *Bot) stop(ctx context.Context, person gate.Person, scope ledger.Scope, 
 	case err != nil:
 		return fmt.Sprintf("NOT SURE TO BE STOPPED: %s. Stop it at the machine: sallyport kill", trade.Printable(err.Error(), 300))
 	case !rep.Recorded:
-		return fmt.Sprintf("STOPPED by a stop file, since the journal cannot be written: %s. Orders at the broker were not cancelled.", scope)
+		return fmt.Sprintf("STOPPED by a stop file, since the journal cannot be written: %s%s. What became of other orders is not known.",
+			scope, countText(rep.Orders))
 	}
 	first := "STOPPED: "
 	if rep.Repeated {
 		first = "Was stopped already: "
 	}
-	text := first + scope.String()
+	none := "; no order was open there"
+	if len(rep.Orders) > 0 {
+		none = ""
+	}
+	return first + scope.String() + countText(rep.Orders) + none + "."
+}
+
+// countText says what became of how many orders.
+func countText(orders []gate.StopOrder) (text string) {
 	counts := map[gate.StopState]int{}
-	for _, o := range rep.Orders {
+	for _, o := range orders {
 		counts[o.State]++
 	}
 	for _, s := range []gate.StopState{gate.StopGone, gate.StopStillThere, gate.StopUnknown, gate.StopPending, gate.StopKept} {
@@ -160,10 +169,7 @@ func (b *Bot) stop(ctx context.Context, person gate.Person, scope ledger.Scope, 
 			text += fmt.Sprintf("; %d order(s) %s", n, strings.ReplaceAll(string(s), "_", " "))
 		}
 	}
-	if len(rep.Orders) == 0 {
-		text += "; no order was open there"
-	}
-	return text + "."
+	return text
 }
 
 // How old a reset may be. Telegram tells the time of a message to the second.
