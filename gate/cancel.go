@@ -28,9 +28,9 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 	if g.cfg.Broker == nil {
 		return res, fmt.Errorf("this process has no broker")
 	}
-	if err := g.Recover(ctx); err != nil {
+	if err := g.Recover(ctx); errors.Is(err, ErrOtherVenue) {
 		return res, err
-	}
+	} // what cannot be looked at now does not stop a cancel
 	var cleared Cleared
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		open := g.follow.state.Open(id)
@@ -39,7 +39,7 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 		}
 		at, _ := g.moment(tx)
 		cleared = Cleared{Order: open.Order, ID: id.BrokerOrderID(), NotAfter: at.Add(g.cfg.SendWithin)}
-		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: cleanOrigin(o), NotAfter: cleared.NotAfter})
+		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: cleanOrigin(o), NotAfter: cleared.NotAfter, Wanted: true})
 		return nil
 	})
 	if err != nil {

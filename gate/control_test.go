@@ -365,6 +365,37 @@ func TestTwoApproversAreTwoPersons(t *testing.T) {
 	}
 }
 
+// TestProposalOfAnAgentThatIsGoneEnds: whom the owner removes has nothing left to be approved.
+//
+//attack:gate-approval-revoked
+func TestProposalOfAnAgentThatIsGoneEnds(t *testing.T) {
+	o := newOffice(t)
+	must(o.AddAgent(ctx, o.olga, "bot", trade.TierPropose))(t)
+	d, other := o.propose(t, buy(t, "10", byAgent("bot"))), o.propose(t, buy(t, "11"))
+	if err := o.RemoveAgent(ctx, o.olga, "bot"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := o.Approve(ctx, press(o.anna, d))
+	o.wantRefused(t, err, policy.ProposalEnded)
+	if o.v.submits() != 0 || o.state(t, d) != ledger.ApprovalWithdrawn || o.state(t, other) != ledger.ApprovalPending {
+		t.Fatalf("%d submits, %s, %s", o.v.submits(), o.state(t, d), o.state(t, other))
+	}
+}
+
+// TestApprovalWithAClockThatIsBehindDoesNotCount: no time can be trusted, that of an expiry neither.
+//
+//attack:gate-clock-halts
+func TestApprovalWithAClockThatIsBehindDoesNotCount(t *testing.T) {
+	o := newOffice(t)
+	d := o.propose(t, buy(t, "10"))
+	o.clock.pass(-6 * time.Second)
+	_, err := o.Approve(ctx, press(o.anna, d))
+	o.wantRefused(t, err, policy.KillSwitchActive)
+	if o.v.submits() != 0 || o.state(t, d) != ledger.ApprovalPending {
+		t.Fatalf("%d submits, %s", o.v.submits(), o.state(t, d))
+	}
+}
+
 // TestApprovalOfSomebodyWhoIsGoneDoesNotCount: one of two approvers is removed, or gets another credential, before the
 // other presses.
 //

@@ -113,6 +113,9 @@ func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error
 		}
 		return own
 	})
+	if own != nil && !errors.Is(own, ErrNoOpenOrder) {
+		g.trip(own) // a decide fails only where the journal cannot be read
+	}
 	switch {
 	case err == nil:
 		g.tripped.CompareAndSwap(tripped, nil) // it is on record now, and a person can reset it

@@ -9,7 +9,6 @@ import (
 // Figures says how many intents are open, for whoever watches the gate from outside. Reading them asks no broker and
 // records nothing.
 type Figures struct {
-	Held    int // wait for people, or are approved and not executed yet
 	Sending int // permitted, or on their way
 	Working int // at the broker
 	Unknown int // whose outcome nobody knows
@@ -20,11 +19,10 @@ func (g *Gate) Figures(ctx context.Context) (Figures, error) {
 	var f Figures
 	err := g.journal.Read(ctx, func() error {
 		for _, o := range g.follow.state.Opens() {
-			switch phase := g.standing(o); {
-			case phase == unknownStanding:
+			switch {
+			case !sent(o): // it waits for people
+			case g.standing(o) == unknownStanding:
 				f.Unknown++
-			case o.Phase == ledger.OnHold, o.Phase == ledger.Granted:
-				f.Held++
 			case o.Phase == ledger.Working:
 				f.Working++
 			default:

@@ -209,19 +209,24 @@ func (g *Gate) create(ctx context.Context, cfg journal.Config) error {
 
 // Close waits for broker calls in flight, as long as a broker may take, and releases the journal.
 func (g *Gate) Close() error {
-	landed := make(chan struct{})
-	go func() {
-		g.flights.Wait()
-		close(landed)
-	}()
-	select {
-	case <-landed:
-	case <-time.After(g.cfg.BrokerWait):
-	}
+	g.landed()
 	if g.journal == nil {
 		return nil
 	}
 	return errors.Join(g.lease.release(), g.journal.Close(), g.disown())
+}
+
+// landed waits for broker calls in flight, as long as a broker may take.
+func (g *Gate) landed() {
+	all := make(chan struct{})
+	go func() {
+		g.flights.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+	case <-time.After(g.cfg.BrokerWait):
+	}
 }
 
 // follower keeps the ledger's state at the journal's head. The journal calls it, and every decide, under its lock.

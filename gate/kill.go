@@ -89,6 +89,10 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		since = at
 		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
 		r.Keep = r.Keep || r.Person.name == "" && g.kept(r.Scope) // what a person keeps, only a person ends
+		if rep.Repeated && r.Person.name == "" {                  // it changes nothing, and may come without end
+			rep.Stop = g.inForce(r.Scope)
+			return nil
+		}
 		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason, Keep: r.Keep})
 		if rep.Repeated {
 			rep.Stop = g.inForce(r.Scope)
@@ -100,9 +104,11 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		if rep.StopFile, fileErr = WriteStopFile(g.cfg.Home, rep.Stop); fileErr != nil {
 			why := rep.Stop.Reason
 			g.tripped.CompareAndSwap(nil, &why) // this process at least stops
+			rep.Orders = g.cancelUnrecorded(ctx, r)
 			return rep, fmt.Errorf("the kill switch could not be engaged for other processes: %w", errors.Join(err, fileErr))
 		}
 		g.pause(g.cfg.SendWithin) // what was decided before the file was there can leave until then
+		g.landed()
 		rep.Orders = g.cancelUnrecorded(ctx, r)
 		return rep, nil
 	}
@@ -149,8 +155,8 @@ func (g *Gate) cancelUnrecorded(ctx context.Context, r StopRequest) (all []StopO
 		return nil // nothing is known, and nothing is said
 	}
 	for _, v := range working {
-		if !r.Scope.Covers(g.cfg.Account, "", v.Symbol) {
-			continue
+		if intentOf(v.ID) == "" || !r.Scope.Covers(g.cfg.Account, "", v.Symbol) {
+			continue // it is not ours, or not stopped
 		}
 		o := StopOrder{Intent: intentOf(v.ID), State: StopUnknown}
 		permit := mint(CancelOrder, Cleared{ID: v.ID, NotAfter: g.cfg.Now().Add(g.cfg.SendWithin)})
@@ -195,7 +201,11 @@ func (g *Gate) awaitSends(ctx context.Context, scope ledger.Scope, since time.Ti
 			}
 			return nil
 		})
-		if err != nil || !flying {
+		if err != nil {
+			g.pause(g.cfg.SendWithin) // what flies cannot be seen, and can leave until then
+			return
+		}
+		if !flying {
 			return
 		}
 		time.Sleep(step)
@@ -254,6 +264,7 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 			o.State, o.Message = StopStillThere, trade.Printable(res.Message, 200)
 		case err != nil:
 			o.Message = trade.Printable(err.Error(), 200)
+			_ = g.wantCancel(ctx, o.Intent) // whoever next has the broker asks it
 		default:
 			o.Message = trade.Printable(res.Message, 200)
 		}
@@ -264,7 +275,7 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 func (g *Gate) wantCancel(ctx context.Context, id trade.IntentID) error {
 	return g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
-		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: stopOrigin(), NotAfter: at})
+		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: stopOrigin(), NotAfter: at, Wanted: true})
 		return nil
 	})
 }

@@ -225,8 +225,11 @@ func (g *Gate) grantsNow(ctx context.Context) (map[string]ledger.Grant, error) {
 		}
 		return nil
 	})
-	if err == nil && g.changes.Load() == changes {
+	if err == nil {
 		g.tokens.Store(t)
+	}
+	if g.changes.Load() != changes { // this process has changed them meanwhile
+		g.tokens.Store(nil)
 	}
 	return t.byHash, err
 }
@@ -253,26 +256,20 @@ func (g *Gate) Authenticate(ctx context.Context, token, channel string) (ledger.
 	return found, nil
 }
 
-// listed returns the person as the ledger now has him; a refusal if he is gone or has another credential.
+// listed refuses a person who is gone or has another credential.
 func (g *Gate) listed(by Person) *Refusal {
-	for _, p := range g.follow.state.People() {
-		if by.name != "" && p.Name == by.name && p.Hash == by.hash {
-			return nil
-		}
-	}
-	return refusal(policy.PersonUnknown, "this person is not listed, or has another credential now")
+	_, r := g.personNow(by)
+	return r
 }
 
+// personNow returns the person as the ledger now has him; a refusal if he is gone or has another credential.
 func (g *Gate) personNow(by Person) (ledger.Person, *Refusal) {
-	if r := g.listed(by); r != nil {
-		return ledger.Person{}, r
-	}
 	for _, p := range g.follow.state.People() {
-		if p.Name == by.name {
+		if by.name != "" && p.Name == by.name && p.Hash == by.hash {
 			return p, nil
 		}
 	}
-	return ledger.Person{}, refusal(policy.PersonUnknown, "this person is not listed")
+	return ledger.Person{}, refusal(policy.PersonUnknown, "this person is not listed, or has another credential now")
 }
 
 // PersonTerms are a person's rights.
@@ -418,24 +415,30 @@ func (g *Gate) administer(ctx context.Context, owner Person, action, prefix stri
 // revoke ends the proposals that somebody has approved whose credential is no longer good: it may have been another who
 // pressed.
 //
-//limit:gate-approval-revoked A proposal that a person has approved ends when that person is removed or gets a new credential.
+//limit:gate-approval-revoked A proposal ends when somebody who has approved it is removed or gets a new credential, and when its agent is removed.
 func (g *Gate) revoke(tx *journal.Tx, at time.Time, e ledger.Event) {
-	name := ""
+	person, agent := "", trade.Agent("")
 	switch e := e.(type) {
 	case ledger.PersonRemoved:
-		name = e.Name
+		person = e.Name
 	case ledger.PersonSet:
-		name = e.Person.Name
+		person = e.Person.Name
+	case ledger.GrantRemoved:
+		agent = e.Agent
 	default:
 		return
 	}
 	for _, o := range g.follow.state.Proposals() {
-		if slices.Contains(o.Approvals, name) {
-			g.record(tx, at, o.Order.Account(), ledger.ProposalEnded{
-				Intent: o.Intent, State: ledger.ApprovalExpired, By: bySallyport,
-				Reason: name + " had approved it, and was removed or has another credential now",
-			})
+		end := ledger.ProposalEnded{Intent: o.Intent, State: ledger.ApprovalExpired, By: bySallyport}
+		switch {
+		case person != "" && slices.Contains(o.Approvals, person):
+			end.Reason = person + " had approved it, and was removed or has another credential now"
+		case agent != "" && o.Origin.Agent == agent:
+			end.State, end.Reason = ledger.ApprovalWithdrawn, "its agent was removed"
+		default:
+			continue
 		}
+		g.record(tx, at, o.Order.Account(), end)
 	}
 }
 

@@ -45,9 +45,10 @@ func (g *Gate) Decline(ctx context.Context, p Press) (ledger.Decision, error) {
 
 func (g *Gate) press(ctx context.Context, pr *pressing, act func(tx *journal.Tx, at time.Time, open *ledger.Open)) (ledger.Decision, error) {
 	err := g.update(ctx, func(tx *journal.Tx) error {
-		at, _ := g.moment(tx)
+		at, behind := g.moment(tx)
 		open, r := pr.check(tx, at)
 		g.expire(tx, at)
+		g.stopBehind(tx, at, behind)
 		if pr.refused = r; r == nil {
 			act(tx, at, open)
 		}

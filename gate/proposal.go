@@ -136,16 +136,20 @@ func (g *Gate) secondJudgement(open *ledger.Open, view PolicyView, behind time.D
 		Origin: open.Origin, Account: open.Order.Account(), Order: open.Order, Tier: trade.TierExecute,
 		Tags: trade.Tags{ClientOrderID: open.ClientOrderID},
 	}}
-	var own []policy.Reason
-	if view.SHA256 != open.PolicySHA256 {
-		own = append(own, policy.Reason{
-			Code: policy.PolicyChanged, Limit: open.PolicySHA256, Observed: view.SHA256,
-			Message: "the policy is another one than when the order was proposed; propose it again",
-		})
-	}
-	r := j.ruling(own, behind, open.Intent)
+	r := j.ruling(policyChanged(view, open), behind, open.Intent)
 	lift(&r, open)
 	return r
+}
+
+// policyChanged says that the policy is another one than when the order was first judged.
+func policyChanged(view PolicyView, open *ledger.Open) []policy.Reason {
+	if view.SHA256 == open.PolicySHA256 {
+		return nil
+	}
+	return []policy.Reason{{
+		Code: policy.PolicyChanged, Limit: open.PolicySHA256, Observed: view.SHA256,
+		Message: "the policy is another one than when the order was proposed; propose it again",
+	}}
 }
 
 // lift takes from a judgement the reasons for holding that people have approved; one that is not among them denies.
@@ -191,6 +195,7 @@ func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision
 		at, behind := g.moment(tx)
 		open, r := g.proposal(id)
 		g.expire(tx, at)
+		g.stopBehind(tx, at, behind)
 		if r != nil || open.Phase != ledger.Granted || open.Hold.Permits || !at.Before(open.Ends()) {
 			return nil
 		}
@@ -263,27 +268,30 @@ func (g *Gate) Withdraw(ctx context.Context, o Origin, tier trade.Tier, id trade
 	if tier < trade.TierPropose {
 		return ledger.Decision{}, g.tierRefusal(ctx, o.Agent, tier, trade.TierPropose, "proposal_withdraw")
 	}
+	by := attempt{intent: id, action: "withdraw", by: "agent:" + string(o.Agent), channel: o.Surface}
+	if _, err := g.Proposal(ctx, o.Agent, id); err != nil { // what another agent has is not this one's to know
+		if r := (*Refusal)(nil); errors.As(err, &r) {
+			err = g.refuseNow(ctx, by, r)
+		}
+		return ledger.Decision{}, err
+	}
 	var refused *Refusal
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
-		var open *ledger.Open
-		if open, refused = g.proposal(id); refused != nil {
-			refused = g.whyNotOpen(tx, id)
-		}
+		open, r := g.proposal(id)
 		switch {
-		case refused != nil:
-		case open.Origin.Agent != o.Agent:
-			refused = refusal(policy.ProposalNotYours, "the proposal is another agent's")
+		case r != nil:
+			refused = g.whyNotOpen(tx, id)
 		case !at.Before(open.Ends()):
 			refused = expired(open.Ends())
 		}
 		g.expire(tx, at)
 		if refused != nil {
-			g.refuse(tx, at, attempt{intent: id, action: "withdraw", by: "agent:" + string(o.Agent), channel: o.Surface}, refused)
+			g.refuse(tx, at, by, refused)
 			return nil
 		}
 		g.record(tx, at, open.Order.Account(), ledger.ProposalEnded{
-			Intent: id, State: ledger.ApprovalWithdrawn, By: "agent:" + string(o.Agent), Channel: o.Surface, Reason: cut(reason),
+			Intent: id, State: ledger.ApprovalWithdrawn, By: by.by, Channel: o.Surface, Reason: cut(reason),
 		})
 		return nil
 	})
@@ -292,9 +300,6 @@ func (g *Gate) Withdraw(ctx context.Context, o Origin, tier trade.Tier, id trade
 	}
 	d, _, err := g.History(ctx, id)
 	if refused != nil {
-		if d.Agent != o.Agent { // what another agent's was, and what became of it, is not this one's to know
-			return ledger.Decision{}, refusal(policy.ProposalUnknown, "this agent has no proposal %s", trade.Printable(string(id), 64))
-		}
 		return d, refused
 	}
 	return d, err

@@ -68,15 +68,17 @@ func (g *Gate) Reconcile(ctx context.Context) (Reconciliation, error) {
 	if !still {
 		r.Differences = nil // both sides were never seen at the same moment
 	}
-	err := g.cancelStopped(ctx)
-	if err != nil || len(r.Differences) == 0 || g.cfg.Shared {
-		return r, err
+	if len(r.Differences) > 0 && !g.cfg.Shared {
+		err := g.update(ctx, func(tx *journal.Tx) error {
+			at, _ := g.moment(tx)
+			g.halt(tx, at, accountScope(g.cfg.Account), r.Differences[0].String())
+			return nil
+		})
+		if err != nil {
+			return r, err
+		}
 	}
-	return r, g.update(ctx, func(tx *journal.Tx) error {
-		at, _ := g.moment(tx)
-		g.halt(tx, at, accountScope(g.cfg.Account), r.Differences[0].String())
-		return nil
-	})
+	return r, g.cancelStopped(ctx)
 }
 
 // witness opens the journal as another process would, and reads from it: a connection that has been open for long may not

@@ -79,7 +79,11 @@ func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, 
 // rulingAgain judges a permitted intent again. What now waits for a person, and no person has approved, is denied: its
 // permission cannot wait.
 func (j *judgement) rulingAgain(behind time.Duration, open *ledger.Open) ledger.Ruling {
-	r := j.ruling(nil, behind, open.Intent)
+	var own []policy.Reason
+	if len(open.Approvals) > 0 { // people approved it under a policy
+		own = policyChanged(j.policy, open)
+	}
+	r := j.ruling(own, behind, open.Intent)
 	lift(&r, open)
 	return r
 }

@@ -49,7 +49,7 @@ func WriteStopFile(home string, stop ledger.Stop) (path string, err error) {
 	}
 	// Where there is no room for the words an empty file says enough.
 	//limit:gate-stop-file-mode A stop file is made with mode 0600.
-	f, bare := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, fileMode)
+	f, bare := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if bare != nil {
 		if old, there := readStopFile(home); there && old.Scope.Kind == ledger.Everything {
 			return path, nil // whatever it is that is there, it stops everything

@@ -184,15 +184,7 @@ func keysOf(r journal.Record) ([]journal.Key, error) {
 
 // Export hands every record to write, oldest first.
 func (g *Gate) Export(ctx context.Context, write func(journal.Record) error) error {
-	for r, err := range g.journal.Records(ctx, 1) {
-		if err != nil {
-			return err
-		}
-		if err := write(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.Tail(ctx, 1, write)
 }
 
 // Backup copies the journal into a new file, safely while others write.

@@ -25,9 +25,11 @@ func (s *State) Apply(at time.Time, e Event) {
 			o.Asked = true
 		}
 	case CancelAsked:
-		s.cancelling(e.Intent, true)
+		s.cancelling(e.Intent, e.Wanted)
 	case CancelEnded:
-		s.cancelling(e.Intent, e.Outcome == trade.Unknown)
+		if e.Outcome != trade.Unknown {
+			s.cancelling(e.Intent, false)
+		}
 	case Flagged, AttemptRefused: // evidence only
 	default:
 		s.control(at, e)

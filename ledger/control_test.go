@@ -185,7 +185,7 @@ func grantByHash(s *State, hash string) (Grant, bool) {
 //attack:ledger-cancelling
 func TestCancelStaysWantedUntilItIsAnswered(t *testing.T) {
 	o := order(t, "buy", "AAPL", "10", "1.00")
-	s := fold(allowed(1, o, ClearsSend), CancelAsked{Intent: intent(1), NotAfter: t0})
+	s := fold(allowed(1, o, ClearsSend), CancelAsked{Intent: intent(1), NotAfter: t0, Wanted: true})
 	restored, err := ReadSnapshot(s.AppendSnapshot(nil))
 	if err != nil || !s.Open(intent(1)).Cancelling || !restored.Open(intent(1)).Cancelling {
 		t.Fatalf("a cancel that was asked for is forgotten: %v", err)

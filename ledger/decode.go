@@ -70,7 +70,7 @@ func decodeKind(o *object, kind string) (Event, bool) {
 	case "asked":
 		return Asked{Intent: o.intent()}, true
 	case "cancel_asked":
-		return CancelAsked{Intent: o.intent(), Origin: o.origin(), NotAfter: o.time("not_after")}, true
+		return CancelAsked{Intent: o.intent(), Origin: o.origin(), NotAfter: o.time("not_after"), Wanted: o.flag("wanted")}, true
 	case "cancel_ended":
 		return CancelEnded{Intent: o.intent(), Outcome: o.outcome(), Message: o.optional("message")}, true
 	}

@@ -98,7 +98,7 @@ func (e Flagged) append(dst []byte) []byte {
 func (e Asked) append(dst []byte) []byte { return dst }
 
 func (e CancelAsked) append(dst []byte) []byte {
-	return appendTime(appendOrigin(dst, e.Origin), "not_after", e.NotAfter)
+	return appendFlag(appendTime(appendOrigin(dst, e.Origin), "not_after", e.NotAfter), "wanted", e.Wanted)
 }
 
 func (e CancelEnded) append(dst []byte) []byte {

@@ -175,6 +175,7 @@ type CancelAsked struct {
 	Intent   trade.IntentID
 	Origin   Origin
 	NotAfter time.Time
+	Wanted   bool // until the broker has answered it clearly; a record of the first version does not say so
 }
 
 // CancelEnded is the broker's answer to a cancel. What is left of the order ends by Happened, never by this.

@@ -530,7 +530,7 @@ func FuzzDecode(f *testing.F) {
 	o := order(f, "buy", "AAPL", "10", "150.00")
 	for _, e := range []Event{
 		allowed(1, o, ClearsSend), Rejudged{Intent: intent(1), Order: o}, Concluded{Intent: intent(1)}, fill(1, 1, o, "1"), Flagged{Intent: intent(1), Flag: "X"},
-		Asked{intent(1)}, CancelAsked{Intent: intent(1), NotAfter: t0}, CancelEnded{Intent: intent(1)}, KillEngaged{}, KillReset{},
+		Asked{intent(1)}, CancelAsked{Intent: intent(1), NotAfter: t0, Wanted: true}, CancelEnded{Intent: intent(1)}, KillEngaged{}, KillReset{},
 		KillEngaged{Scope: Scope{OneSymbol, "AAPL"}}, Approved{Intent: intent(1), Lapses: t0}, ProposalEnded{Intent: intent(1), State: ApprovalExpired},
 		AttemptRefused{}, PersonSet{Person: Person{Name: "a", Owner: true, Telegram: -5}}, PersonRemoved{}, GrantSet{}, GrantRemoved{}, DaemonOwned{},
 		heldOrder(1, o, 2), HistoryBegan{FromStart: true}, DayBegan{Date: "2026-11-30"}, Marked{},

@@ -42,7 +42,6 @@ const (
 	ProposalUnknown      trade.Code = "PROPOSAL_UNKNOWN"
 	ProposalEnded        trade.Code = "PROPOSAL_ENDED"
 	ProposalExpired      trade.Code = "PROPOSAL_EXPIRED"
-	ProposalNotYours     trade.Code = "PROPOSAL_NOT_YOURS"
 	AlreadyApproved      trade.Code = "ALREADY_APPROVED"
 	DigestMismatch       trade.Code = "DIGEST_MISMATCH"
 	PersonUnknown        trade.Code = "PERSON_UNKNOWN"
@@ -177,7 +176,6 @@ func ControlCodes() []trade.CodeRow {
 		{Code: ProposalUnknown, Meaning: "There is no such proposal, or it is not this agent's to see.", Repair: "Use the proposal_id that the decision named."},
 		{Code: ProposalEnded, Meaning: "The proposal is decided, withdrawn, refused or executed already.", Repair: "Look it up; propose again for another order."},
 		{Code: ProposalExpired, Meaning: "The proposal's time was over before this arrived.", Repair: "Propose the order again."},
-		{Code: ProposalNotYours, Meaning: "The proposal is another agent's.", Repair: "Withdraw your own only."},
 		{Code: AlreadyApproved, Meaning: "This person has approved this proposal already; where two are needed, another must.", Repair: "Nothing is left to do for this person."},
 		{Code: DigestMismatch, Meaning: "The digest is not that of this proposal's order, so other terms were meant than those that wait.", Repair: "Look at the proposal again, and approve exactly what it shows."},
 		{Code: PersonUnknown, Meaning: "The credential is nobody's.", Repair: "Use the credential that was shown when the person was added; the owner can make a new one with `sallyport people rotate`."},

@@ -196,7 +196,7 @@ type route struct {
 	about  string // for the document
 	takes  string // the schema of the body; empty: none
 	gives  string // the schema of the answer
-	status int    // of success; 0 is 200
+	status int    // of success, for the document; 0 is 200
 	ends   bool   // it only ever ends something, so no rate holds it up
 
 	segments []string // of the path

@@ -70,7 +70,7 @@ func statusOf(c trade.Code) int {
 	switch c {
 	case policy.TokenUnknown, policy.PersonUnknown:
 		return http.StatusUnauthorized
-	case policy.TierTooLow, policy.NotAnApprover, policy.NotTheOwner, policy.ProposalNotYours, policy.OrderNotYours, OriginForeign,
+	case policy.TierTooLow, policy.NotAnApprover, policy.NotTheOwner, policy.OrderNotYours, OriginForeign,
 		SocketAgentMismatch:
 		return http.StatusForbidden
 	case PathUnknown, policy.ProposalUnknown, policy.NameUnknown, IntentUnknown, QuoteUnavailable:

@@ -110,6 +110,15 @@ func killTerms(rest string) (ledger.Scope, string) {
 	return ledger.Scope{}, rest
 }
 
+// readScope reads a scope; a phone begins a sentence with a capital.
+func readScope(word string) (ledger.Scope, bool) {
+	kind, name, named := strings.Cut(word, ":")
+	if kind = strings.ToLower(kind); named {
+		kind += ":" + name
+	}
+	return ledger.ReadScope(kind)
+}
+
 // resetTerms reads a scope and a reason. Where one switch alone is engaged its scope need not be said. A first word that
 // looks like a scope and is none is no reason: who meant another switch must not end this one.
 func resetTerms(rest string, stops []ledger.Stop) (scope ledger.Scope, reason string, ok bool) {
@@ -121,19 +130,6 @@ func resetTerms(rest string, stops []ledger.Stop) (scope ledger.Scope, reason st
 		return stops[0].Scope, rest, true
 	}
 	return ledger.Scope{}, rest, false
-}
-
-// readScope reads a scope; a symbol may be in small letters.
-func readScope(word string) (ledger.Scope, bool) {
-	kind, name, named := strings.Cut(word, ":")
-	kind = strings.ToLower(kind)
-	if kind == "symbol" {
-		name = strings.ToUpper(name)
-	}
-	if named {
-		kind += ":" + name
-	}
-	return ledger.ParseScope(kind)
 }
 
 // stop engages the kill switch and says what became of what was open.

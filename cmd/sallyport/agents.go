@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -35,7 +34,6 @@ Only the owner may.`,
 	}
 	c.Flags().StringVar(&tier, "tier", "", "the highest tier `N`: 0 read, 1 propose and stop, 2 execute (required)")
 	completes(c, "tier", words("0", "1", "2"))
-	withJSON(a, withCredential(a, c, yourCredential), "print one object")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		if !c.Flags().Changed("tier") {
 			return usage("Use 0 (read), 1 (propose, and stop everything) or 2 (execute).", "--tier is missing")
@@ -45,66 +43,34 @@ Only the owner may.`,
 		}
 		return nil
 	}
-	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
+	return makes(a, c, "agent", "token", func(o control, ctx context.Context, name trade.Agent) (string, error) {
 		t, _ := trade.ParseTier(tier)
-		token, err := o.AddAgent(ctx, trade.Agent(args[0]), t)
-		return a.made("agent", "token", args[0], token, err)
+		return o.AddAgent(ctx, name, t)
 	})
 }
 
 func agentsRotateCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return makes(a, &cobra.Command{
 		Use: "rotate NAME", Short: "Give an agent a new token; the old one ends", Args: exactly(1),
 		Long:    "Give an agent a new token, shown once. The old one ends at once. Only the owner may.",
 		Example: "  sallyport agents rotate desk",
-	}
-	withJSON(a, withCredential(a, c, yourCredential), "print one object")
-	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
-		token, err := o.RotateAgent(ctx, trade.Agent(args[0]))
-		return a.made("agent", "token", args[0], token, err)
-	})
+	}, "agent", "token", control.RotateAgent)
 }
 
 func agentsRemoveCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return removes(a, &cobra.Command{
 		Use: "remove NAME", Short: "End an agent's token", Args: exactly(1),
 		Long:    "End an agent's token at once. Only the owner may. Its orders and proposals stay.",
 		Example: "  sallyport agents remove desk",
-	}
-	withJSON(a, withCredential(a, c, yourCredential), "print one object")
-	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
-		return a.removed("agent", args[0], o.RemoveAgent(ctx, trade.Agent(args[0])))
-	})
+	}, "agent", control.RemoveAgent)
 }
 
 func agentsListCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return lists(a, &cobra.Command{
 		Use: "list", Short: "List the agents with a token", Args: exactly(0),
 		Long:    "List the agents that the daemon lets in with a token, and their highest tier.",
 		Example: "  sallyport agents list --json",
-	}
-	withJSON(a, withCredential(a, c, listCredential), "print one object a line")
-	return runs(c, func(ctx context.Context, _ []string) error {
-		o, err := a.openLists(ctx)
-		if err != nil {
-			return err
-		}
-		defer o.Close()
-		all, err := o.Agents(ctx)
-		if err != nil {
-			return daemonProblem(err)
-		}
-		return a.printLines(func(w *bufio.Writer) error {
-			if a.json {
-				for _, g := range all {
-					w.Write(append(appendGrant(nil, g), '\n'))
-				}
-				return nil
-			}
-			w.WriteString(describeAgents(all))
-			return nil
-		})
-	})
+	}, control.Agents, appendGrant, describeAgents)
 }
 
 func describeAgents(all []ledger.Grant) string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -113,67 +112,34 @@ may. With --approver their approvals count.`,
 	}
 	c.Flags().BoolVar(&terms.Approver, "approver", false, "this person's approvals count")
 	withTelegramID(c, &terms)
-	withJSON(a, withCredential(a, c, yourCredential), "print one object")
-	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
-		terms.Name = args[0]
-		secret, err := o.AddPerson(ctx, terms)
-		return a.made("person", "credential", args[0], secret, err)
+	return makes(a, c, "person", "credential", func(o control, ctx context.Context, name string) (string, error) {
+		terms.Name = name
+		return o.AddPerson(ctx, terms)
 	})
 }
 
 func peopleRotateCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return makes(a, &cobra.Command{
 		Use: "rotate NAME", Short: "Give a person a new credential; the old one ends", Args: exactly(1),
 		Long:    "Give a person, the owner included, a new credential, shown once. The old one ends at\nonce. Only the owner may.",
 		Example: "  sallyport people rotate kim",
-	}
-	withJSON(a, withCredential(a, c, yourCredential), "print one object")
-	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
-		secret, err := o.RotatePerson(ctx, args[0])
-		return a.made("person", "credential", args[0], secret, err)
-	})
+	}, "person", "credential", control.RotatePerson)
 }
 
 func peopleRemoveCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return removes(a, &cobra.Command{
 		Use: "remove NAME", Short: "End a person's rights", Args: exactly(1),
 		Long:    "End a person's rights at once. Only the owner may; the owner cannot be removed.",
 		Example: "  sallyport people remove kim",
-	}
-	withJSON(a, withCredential(a, c, yourCredential), "print one object")
-	return a.asOwner(c, func(ctx context.Context, o control, args []string) error {
-		return a.removed("person", args[0], o.RemovePerson(ctx, args[0]))
-	})
+	}, "person", control.RemovePerson)
 }
 
 func peopleListCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return lists(a, &cobra.Command{
 		Use: "list", Short: "List the people", Args: exactly(0),
 		Long:    "List everybody with a credential, and what each may do.",
 		Example: "  sallyport people list --json",
-	}
-	withJSON(a, withCredential(a, c, listCredential), "print one object a line")
-	return runs(c, func(ctx context.Context, _ []string) error {
-		o, err := a.openLists(ctx)
-		if err != nil {
-			return err
-		}
-		defer o.Close()
-		all, err := o.People(ctx)
-		if err != nil {
-			return daemonProblem(err)
-		}
-		return a.printLines(func(w *bufio.Writer) error {
-			if a.json {
-				for _, p := range all {
-					w.Write(append(appendPerson(nil, p), '\n'))
-				}
-				return nil
-			}
-			w.WriteString(describePeople(all))
-			return nil
-		})
-	})
+	}, control.People, appendPerson, describePeople)
 }
 
 func describePeople(all []ledger.Person) string {
@@ -210,30 +176,4 @@ func appendPerson(b []byte, p ledger.Person) []byte {
 		b = fmt.Append(wire.AppendName(b, "telegram_id"), p.Telegram)
 	}
 	return append(b, '}')
-}
-
-// made shows a secret that was made, once.
-func (a *app) made(kind, what, name, secret string, err error) error {
-	if err != nil {
-		return daemonProblem(err)
-	}
-	if a.json {
-		b := wire.AppendText(wire.AppendText([]byte{'{'}, kind, name), what, secret)
-		return a.printJSON(append(b, '}'))
-	}
-	a.printf("The %s of %s, shown once and kept nowhere:\n\n  %s\n", what, show(name), secret)
-	return nil
-}
-
-// removed says that somebody was removed.
-func (a *app) removed(kind, name string, err error) error {
-	if err != nil {
-		return daemonProblem(err)
-	}
-	if a.json {
-		b := wire.AppendText([]byte{'{'}, kind, name)
-		return a.printJSON(append(append(wire.AppendName(b, "removed"), "true"...), '}'))
-	}
-	a.printf("Removed %s.\n", show(name))
-	return nil
 }
