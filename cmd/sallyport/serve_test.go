@@ -329,7 +329,7 @@ func TestASecondSignalEndsTheDaemonAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+
-		"\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"); err != nil {
+		"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	// The daemon says so when a call begins to read its body. This one never comes, and the call waits for it.
