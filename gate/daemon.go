@@ -101,6 +101,9 @@ func (n *news) tell() {
 	}
 }
 
+// errUnreadable marks that a record could not be read in the middle of a decision.
+var errUnreadable = errors.New("a record cannot be read")
+
 // update is journal.Update for everything that the gate records. A journal that cannot be written trips the gate.
 func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error {
 	var own error
@@ -113,8 +116,8 @@ func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error
 		}
 		return own
 	})
-	if own != nil && !errors.Is(own, ErrNoOpenOrder) {
-		g.trip(own) // a decide fails only where the journal cannot be read
+	if errors.Is(own, errUnreadable) {
+		g.trip(own)
 	}
 	switch {
 	case err == nil:

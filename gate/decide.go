@@ -228,13 +228,13 @@ func (g *Gate) bound(find func(journal.Key) ([]journal.Record, error), k ledger.
 func (g *Gate) under(find func(journal.Key) ([]journal.Record, error), k ledger.Key) ([]ledger.Decision, error) {
 	recs, err := find(journal.Key(k))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	var all []ledger.Decision
 	for _, r := range recs {
 		e, err := ledger.Decode(r.Body)
 		if err != nil {
-			return nil, fmt.Errorf("record %d: %w", r.Seq, err)
+			return nil, fmt.Errorf("%w: record %d: %w", errUnreadable, r.Seq, err)
 		}
 		if !carries(e, k) || slices.ContainsFunc(all, func(d ledger.Decision) bool { return d.Intent == e.About() }) {
 			continue
@@ -263,12 +263,12 @@ func carries(e ledger.Event, k ledger.Key) bool { return slices.Contains(ledger.
 func (g *Gate) stand(find func(journal.Key) ([]journal.Record, error), d ledger.Decision) (ledger.Decision, error) {
 	recs, err := find(journal.Key(ledger.IntentKey(d.Intent)))
 	if err != nil {
-		return d, err
+		return d, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	for _, r := range recs {
 		next, err := ledger.Decode(r.Body)
 		if err != nil {
-			return d, fmt.Errorf("record %d: %w", r.Seq, err)
+			return d, fmt.Errorf("%w: record %d: %w", errUnreadable, r.Seq, err)
 		}
 		if next.About() == d.Intent {
 			d.Apply(next)

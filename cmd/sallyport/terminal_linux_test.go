@@ -205,7 +205,7 @@ func TestAWrongDigestIsAskedThreeTimes(t *testing.T) {
 		t.Errorf("interrupted: %d", code)
 	}
 	x.until(t, "order digest: \r\nsallyport: it was interrupted")
-	if r := h.must(exitFine, nil, "audit", "show", id); strings.Count(r.out, "DIGEST_MISMATCH") != 2 || !strings.HasPrefix(r.out, "HELD") {
+	if r := h.must(exitFine, nil, "audit", "show", id); strings.Count(r.out, "DIGEST_MISMATCH") != 3 || !strings.HasPrefix(r.out, "HELD") {
 		t.Errorf("what is on record is\n%s", r.out)
 	}
 }
