@@ -219,13 +219,33 @@ func (g *Gate) insist(ctx context.Context, d *ledger.Decision, record func(*jour
 // recordOutcome records an outcome unless the intent has a final one already.
 func (g *Gate) recordOutcome(tx *journal.Tx, at time.Time, d *ledger.Decision, out ledger.Concluded) {
 	open := g.follow.state.Open(out.Intent)
-	if open == nil || open.Phase == ledger.Working || out.Outcome == trade.Unknown && open.Unknown {
+	filled := open == nil || open.Phase == ledger.Working // the venue's events were quicker, in another process
+	if filled && (out.Outcome != trade.Accepted || g.accepted(tx, out.Intent)) || !filled && out.Outcome == trade.Unknown && open.Unknown {
 		return
 	}
-	account := open.Order.Account()
+	account := g.cfg.Account
+	if open != nil {
+		account = open.Order.Account()
+	}
 	g.record(tx, at, account, out)
 	d.Apply(out)
 	g.stopRefused(tx, at, account)
+}
+
+// accepted reports whether it is on record that the venue has an order, and as what: a fill alone does not say it. What
+// cannot be looked up is not written again.
+func (g *Gate) accepted(tx *journal.Tx, id trade.IntentID) bool {
+	recs, err := tx.Find(journal.Key(ledger.IntentKey(id)))
+	if err != nil {
+		return true
+	}
+	for _, r := range recs {
+		e, err := ledger.Decode(r.Body)
+		if c, is := e.(ledger.Concluded); err != nil || is && c.Intent == id && c.Outcome != trade.Unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // await waits for the outcome of an intent that another call has in flight, at most until its deadline.

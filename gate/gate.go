@@ -141,6 +141,9 @@ func (g *Gate) start(ctx context.Context) error {
 	if err := g.Recover(ctx); err != nil {
 		return err
 	}
+	if err := g.compareOrders(ctx); err != nil {
+		return err
+	}
 	if err := g.cancelWanted(ctx); err != nil {
 		return err
 	}

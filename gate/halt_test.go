@@ -3,6 +3,8 @@ package gate_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,6 +63,50 @@ func TestFillThatNoDecisionExplainsStopsTheAccount(t *testing.T) {
 			}
 			if first.State != ledger.Succeeded {
 				t.Fatalf("%s", first.AppendJSON(nil))
+			}
+		})
+	}
+}
+
+// TestOrderThatTheJournalDoesNotKnowStopsTheAccountAtTheStart: the journal is put back from before a working order, or the
+// venue from before it. Nothing is executed, and a stop of everything cancels what is there.
+//
+//attack:gate-start-compare
+//attack:gate-cancel-strange
+func TestOrderThatTheJournalDoesNotKnowStopsTheAccountAtTheStart(t *testing.T) {
+	for name, harm := range map[string]func(*testing.T, *office, string){
+		"the journal": func(t *testing.T, o *office, backup string) {
+			path := filepath.Join(o.cfg.Home, gate.JournalName)
+			raw := must(os.ReadFile(backup))(t)
+			os.Remove(path + "-wal")
+			os.Remove(path + "-shm")
+			if err := os.WriteFile(path, raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"the venue": func(_ *testing.T, o *office, _ string) { o.v.sent = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t)
+			backup := filepath.Join(t.TempDir(), "backup.db")
+			if err := o.Backup(ctx, backup); err != nil {
+				t.Fatal(err)
+			}
+			o.v.rests = true
+			wantDecision(t, o.Execute(ctx, buy(t, "3", withOrder("w"))), policy.Allow, ledger.Succeeded, "")
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			harm(t, o, backup)
+			submits := o.v.submits()
+			o.Gate = reopen(t, o.cfg)
+			d := o.Execute(ctx, buy(t, "3", withOrder("w2")))
+			if d.Error != "killswitch_active" || d.Stops[0].Scope.String() != "account:paper" || o.v.submits() != submits {
+				t.Fatalf("%d submits: %s", o.v.submits(), d.AppendJSON(nil))
+			}
+			must(o.Kill(ctx, stop("all")))(t)
+			if left := must(o.v.Working(ctx))(t); len(left) != 0 {
+				t.Fatalf("%+v still work", left)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -52,34 +53,77 @@ func PrepareHome(home string, create bool) error {
 	return privateWay(home)
 }
 
-// privateWay refuses a path on which somebody else could put another file in the place of what is there: every
-// directory above it must be ours or root's, and writable by nobody else unless it is sticky, as /tmp is.
+// maxLinks bounds how many symbolic links a path may go through.
 //
-//limit:gate-parent-dirs A directory on the way to the data directory or the policy that belongs to another user, or that group or others can write and that is not sticky, is refused.
+//limit:gate-links A path to the data directory or the policy goes through at most 40 symbolic links.
+const maxLinks = 40
+
+// privateWay refuses a path on which somebody else could put another file in the place of what is there: every
+// directory on the way, also on that of each symbolic link, must be ours or root's, and writable by nobody else unless it
+// is sticky, as /tmp is. So must each link be ours or root's.
+//
+//limit:gate-parent-dirs A directory or link on the way to the data directory or the policy that belongs to another user, or a directory that group or others can write and that is not sticky, is refused.
 func privateWay(path string) error {
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		real, err = filepath.Abs(real)
-	}
+	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
-		info, err := os.Lstat(dir)
+	at, left, links := "/", strings.Split(abs, "/"), 0
+	for len(left) > 0 {
+		name := left[0]
+		left = left[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		if err := privateDir(at, path); err != nil {
+			return err
+		}
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
 		if err != nil {
 			return err
 		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		switch {
-		case !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid():
-			return fmt.Errorf("the directory %s belongs to another user, who could put another file in the place of %s", dir, path)
-		case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
-			return fmt.Errorf("the directory %s can be written by group or others, who could put another file in the place of %s; run chmod go-w on it", dir, path)
+		if info.Mode()&fs.ModeSymlink == 0 {
+			continue
 		}
-		if dir == filepath.Dir(dir) {
-			return nil
+		target, err := os.Readlink(at)
+		switch links++; {
+		case err != nil:
+			return err
+		case !oursOrRoots(info):
+			return fmt.Errorf("the link %s belongs to another user, who could put another file in the place of %s", at, path)
+		case links > maxLinks:
+			return fmt.Errorf("the way to %s goes through more than %d symbolic links", path, maxLinks)
 		}
+		if at = filepath.Dir(at); filepath.IsAbs(target) {
+			at = "/"
+		}
+		left = append(strings.Split(target, "/"), left...)
 	}
+	return nil
+}
+
+// privateDir refuses a directory in which somebody else could put another file in the place of what is there.
+func privateDir(dir, path string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !oursOrRoots(info):
+		return fmt.Errorf("the directory %s belongs to another user, who could put another file in the place of %s", dir, path)
+	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+		return fmt.Errorf("the directory %s can be written by group or others, who could put another file in the place of %s; run chmod go-w on it", dir, path)
+	}
+	return nil
+}
+
+func oursOrRoots(info fs.FileInfo) bool {
+	owner := ownerOf(info)
+	return owner == 0 || int(owner) == os.Geteuid()
 }
 
 // private refuses what somebody else owns or can write.

@@ -3,6 +3,7 @@ package gate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -178,6 +179,56 @@ func TestLostJournalIsNotANewBeginning(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, gate.JournalName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal("a new journal was made")
 	}
+}
+
+// TestEachLinkOfAPathIsLookedAt: a chain of links leads through a directory that others can write, to a file and from a
+// directory that nobody else can.
+//
+//attack:gate-parent-dirs
+//attack:gate-links
+func TestEachLinkOfAPathIsLookedAt(t *testing.T) {
+	root := t.TempDir()
+	open, private := filepath.Join(root, "open"), filepath.Join(root, "private")
+	for _, dir := range []string{open, private} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writePolicy(t, private, openPolicy)
+	link := func(target, path string) string {
+		t.Helper()
+		if err := os.Symlink(target, path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link("../private/"+gate.PolicyName, filepath.Join(open, "l"))
+	link("../private", filepath.Join(open, "d"))
+	long := filepath.Join(private, gate.PolicyName)
+	for i := range 41 {
+		long = link(long, filepath.Join(private, fmt.Sprint("chain", i)))
+	}
+	try := func(path string, good bool) {
+		t.Helper()
+		cfg := config(filepath.Join(t.TempDir(), "home"), nil)
+		cfg.PolicyFile = path
+		if v := reopen(t, cfg).Policy(); (v.Reason == nil) != good {
+			t.Errorf("%s: %+v", path, v.Reason)
+		}
+	}
+	for _, good := range []bool{true, false} {
+		mode := os.FileMode(0o755)
+		if !good {
+			mode = 0o777
+		}
+		if err := os.Chmod(open, mode); err != nil {
+			t.Fatal(err)
+		}
+		try(link(filepath.Join(open, "l"), filepath.Join(private, fmt.Sprint("file", good))), good)
+		try(filepath.Join(open, "d", gate.PolicyName), good)
+	}
+	try(filepath.Join(private, "chain39"), true)
+	try(long, false)
 }
 
 //attack:gate-parent-dirs

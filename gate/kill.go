@@ -104,12 +104,12 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		if rep.StopFile, fileErr = WriteStopFile(g.cfg.Home, rep.Stop); fileErr != nil {
 			why := rep.Stop.Reason
 			g.tripped.CompareAndSwap(nil, &why) // this process at least stops
-			rep.Orders = g.cancelUnrecorded(ctx, r)
+			rep.Orders = g.cancelAtBroker(ctx, r, nil, unrecorded)
 			return rep, fmt.Errorf("the kill switch could not be engaged for other processes: %w", errors.Join(err, fileErr))
 		}
 		g.pause(g.cfg.SendWithin) // what was decided before the file was there can leave until then
 		g.landed()
-		rep.Orders = g.cancelUnrecorded(ctx, r)
+		rep.Orders = g.cancelAtBroker(ctx, r, nil, unrecorded)
 		return rep, nil
 	}
 	if r.Scope.Kind == ledger.Everything {
@@ -117,6 +117,7 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	}
 	g.awaitSends(ctx, r.Scope, since)
 	rep.Orders = g.stopOrders(ctx, ledger.Stop{Scope: r.Scope, Since: since, Keep: r.Keep})
+	rep.Orders = append(rep.Orders, g.cancelAtBroker(ctx, r, g.onRecord(ctx), "it was at the broker and not on record")...)
 	return rep, nil
 }
 
@@ -140,11 +141,27 @@ func (g *Gate) kept(scope ledger.Scope) bool {
 	return false
 }
 
-// cancelUnrecorded cancels what the broker itself shows as open, when nothing can be recorded: a cancel opens no risk, and
-// the broker tells of it later. Whose orders they are is not known then, so a stop of one agent leaves them.
+// onRecord returns the orders that are open in the ledger.
+func (g *Gate) onRecord(ctx context.Context) map[trade.IntentID]bool {
+	open := map[trade.IntentID]bool{}
+	_ = g.journal.Read(ctx, func() error { // without it a cancel more is asked than is needed
+		for _, o := range g.follow.state.Opens() {
+			open[o.Intent] = true
+		}
+		return nil
+	})
+	return open
+}
+
+const unrecorded = "cancelled without a record, since the journal cannot be written"
+
+// cancelAtBroker cancels what the broker itself shows as open, beside what is known: all of it when nothing can be
+// recorded, and what was never recorded here otherwise. A cancel opens no risk, and the broker tells of it later. Whose
+// orders they are is not known, so a stop of one agent leaves them; on an account that others share only ours are touched.
 //
+//limit:gate-cancel-strange A stop cancels also what works at the broker and is not on record, unless others share the account.
 //limit:gate-cancel-unrecorded A stop cancels at the broker also when the journal cannot be written, unless it is of one agent.
-func (g *Gate) cancelUnrecorded(ctx context.Context, r StopRequest) (all []StopOrder) {
+func (g *Gate) cancelAtBroker(ctx context.Context, r StopRequest, known map[trade.IntentID]bool, why string) (all []StopOrder) {
 	if g.cfg.Broker == nil || r.Keep || r.Scope.Kind == ledger.OneAgent {
 		return nil
 	}
@@ -155,15 +172,16 @@ func (g *Gate) cancelUnrecorded(ctx context.Context, r StopRequest) (all []StopO
 		return nil // nothing is known, and nothing is said
 	}
 	for _, v := range working {
-		if intentOf(v.ID) == "" || !r.Scope.Covers(g.cfg.Account, "", v.Symbol) {
-			continue // it is not ours, or not stopped
+		id := intentOf(v.ID)
+		if known[id] || id == "" && g.cfg.Shared || !r.Scope.Covers(g.cfg.Account, "", v.Symbol) {
+			continue
 		}
-		o := StopOrder{Intent: intentOf(v.ID), State: StopUnknown}
+		o := StopOrder{Intent: id, State: StopUnknown}
 		permit := mint(CancelOrder, Cleared{ID: v.ID, NotAfter: g.cfg.Now().Add(g.cfg.SendWithin)})
 		f := g.ask(o.Intent, func() (Receipt, error) { return g.cfg.Broker.Cancel(ctx, permit) })
 		switch o.Message = trade.Printable(f.out.Message, 200); f.out.Outcome {
 		case trade.Accepted:
-			o.State, o.Message = StopGone, "cancelled without a record, since the journal cannot be written"
+			o.State, o.Message = StopGone, why
 		case trade.Rejected:
 			o.State = StopStillThere
 		case trade.Unknown:

@@ -120,6 +120,35 @@ func TestEventsThatAReceiptLacksAreAskedFor(t *testing.T) {
 	}
 }
 
+// TestAnswerThatComesAfterItsFillIsOnRecord: another process records the fill before the one that sent the order has the
+// broker's answer. What the venue calls the order is on record all the same, once.
+func TestAnswerThatComesAfterItsFillIsOnRecord(t *testing.T) {
+	v := &venue{}
+	home := filepath.Join(t.TempDir(), "home")
+	g, other := reopen(t, config(home, v)), reopen(t, config(home, v))
+	v.answer = func(_ context.Context, c gate.Cleared) (gate.Receipt, error) {
+		v.mu.Lock()
+		v.event(gate.VenueFill, c, c.Order.Quantity())
+		v.mu.Unlock()
+		return gate.Receipt{Outcome: trade.Accepted, OrderID: "v-9"}, other.Recover(ctx)
+	}
+	d := g.Execute(ctx, buy(t, "10"))
+	wantDecision(t, d, policy.Allow, ledger.Succeeded, "")
+	if err := g.Recover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	now, entries, err := g.History(ctx, d.Intent)
+	concluded := 0
+	for _, e := range entries {
+		if e.Event == "concluded" {
+			concluded++
+		}
+	}
+	if err != nil || d.OrderID != "v-9" || now.OrderID != "v-9" || now.OutcomeBy != ledger.FromBroker || now.OrderStatus() != "filled" || concluded != 1 {
+		t.Fatalf("%v, %d conclusions: %s", err, concluded, now.AppendJSON(nil))
+	}
+}
+
 func TestReceiptThatPromisesTooMuchIsNotBelieved(t *testing.T) {
 	v := &talking{tell: func(r *gate.Receipt) { r.NextEvent += 5 }}
 	g := open(t, v)

@@ -55,11 +55,41 @@ func (g *Gate) Reconcile(ctx context.Context) (Reconciliation, error) {
 	if err := g.Recover(ctx); err != nil {
 		return r, err
 	}
+	if err := g.differ(ctx, &r); err != nil {
+		return r, err
+	}
+	return r, g.cancelStopped(ctx)
+}
+
+// compareOrders looks at the open orders on both sides, and compares all if they seem to differ: the venue's events do not
+// tell of an order that works.
+//
+//limit:gate-start-compare Who opens the gate with a broker compares the open orders first: a journal or a venue that was put back from before stops the account.
+func (g *Gate) compareOrders(ctx context.Context) error {
+	ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer cancel()
+	orders, err := g.cfg.Broker.Working(ask)
+	if err != nil {
+		return fmt.Errorf("the broker's orders cannot be read: %w", err)
+	}
+	seem := 0
+	err = g.journal.Read(ctx, func() error {
+		seem = len(g.orderDifferences(g.follow.state, orders))
+		return nil
+	})
+	if err != nil || seem == 0 {
+		return err
+	}
+	return g.differ(ctx, &Reconciliation{})
+}
+
+// differ compares both sides, and stops the account if they differ.
+func (g *Gate) differ(ctx context.Context, r *Reconciliation) error {
 	still := false
 	for range reconcileTries {
 		var err error
-		if still, err = g.compare(ctx, &r); err != nil {
-			return r, err
+		if still, err = g.compare(ctx, r); err != nil {
+			return err
 		}
 		if still {
 			break
@@ -68,17 +98,14 @@ func (g *Gate) Reconcile(ctx context.Context) (Reconciliation, error) {
 	if !still {
 		r.Differences = nil // both sides were never seen at the same moment
 	}
-	if len(r.Differences) > 0 && !g.cfg.Shared {
-		err := g.update(ctx, func(tx *journal.Tx) error {
-			at, _ := g.moment(tx)
-			g.halt(tx, at, accountScope(g.cfg.Account), r.Differences[0].String())
-			return nil
-		})
-		if err != nil {
-			return r, err
-		}
+	if len(r.Differences) == 0 || g.cfg.Shared {
+		return nil
 	}
-	return r, g.cancelStopped(ctx)
+	return g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		g.halt(tx, at, accountScope(g.cfg.Account), r.Differences[0].String())
+		return nil
+	})
 }
 
 // witness opens the journal as another process would, and reads from it: a connection that has been open for long may not

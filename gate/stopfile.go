@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sallyport/journal"
@@ -76,7 +77,7 @@ func readStopFile(home string) (stop ledger.Stop, there bool) {
 	}
 	//limit:gate-stop-file-depth A stop file is one object that is nested over 2 levels nowhere; any other stops everything.
 	v, err := wire.Read(raw, wire.Limits{Bytes: maxStopFile, Depth: 2})
-	if err != nil {
+	if err != nil || !stopMembers(v) {
 		return stop, true
 	}
 	if m, n := v.Member("scope"); n == 1 && m.Kind == wire.String {
@@ -94,6 +95,16 @@ func readStopFile(home string) (stop ledger.Stop, there bool) {
 		stop.Keep = m.Text == "true"
 	}
 	return stop, true
+}
+
+// stopMembers reports whether a stop file has our members only, each once.
+func stopMembers(v wire.Value) bool {
+	for _, m := range v.Members {
+		if _, n := v.Member(m.Name); n != 1 || !slices.Contains([]string{"scope", "by", "reason", "keep"}, m.Name) {
+			return false
+		}
+	}
+	return v.Kind == wire.Object
 }
 
 // latch records a stop file that is there and a trip of this process, before anything else is decided.

@@ -42,6 +42,7 @@ func TestStopFile(t *testing.T) {
 		"empty":        "",
 		"garbage":      "\x00\xff",
 		"no scope":     `{"scope":"nowhere"}`,
+		"unknown":      `{"scope":"symbol:MSFT","x":1}`,
 		"no text":      `{"scope":7}`,
 		"two scopes":   `{"scope":"symbol:MSFT","scope":"symbol:IBM"}`,
 		"too long":     `{"scope":"symbol:MSFT","reason":"` + strings.Repeat("x", 4096) + `"}`,

@@ -50,3 +50,27 @@ func TestUpdateOfAnySizeIsWhole(t *testing.T) {
 		})
 	}
 }
+
+// TestRowThatFallsInSilenceFailsTheUpdate: something was added to the database that lets rows fall without an error.
+//
+//attack:journal-put
+func TestRowThatFallsInSilenceFailsTheUpdate(t *testing.T) {
+	for _, table := range []string{"records", "keys"} {
+		for _, n := range []int{1, some, many} {
+			s := &sums{}
+			cfg := newConfig(t, s)
+			j := create(t, cfg)
+			forge(t, cfg.Path).run("CREATE TRIGGER swallow BEFORE INSERT ON "+table+" BEGIN SELECT RAISE(IGNORE); END")
+			err := j.Update(t.Context(), func(tx *Tx) error {
+				for i := range n {
+					s.apply("s", []byte("x"))
+					tx.Append("s", noon, []byte("x"), Key{Name: "id", Value: fmt.Sprint(i)})
+				}
+				return nil
+			})
+			if err == nil {
+				t.Errorf("%d rows of %s fell, and nobody noticed", n, table)
+			}
+		}
+	}
+}

@@ -217,7 +217,7 @@ func (w *writer) insertRows(added []Record) error {
 			r := &added[i]
 			values = append(values, int64(r.Seq), r.Stream, r.At.UnixMicro(), r.Body, r.Hash[:])
 		}
-		if err := w.exec(s, values...); err != nil {
+		if err := w.put(s, n, values...); err != nil {
 			return err
 		}
 		added = added[n:]
@@ -233,7 +233,7 @@ func (w *writer) insertKeys(keys []key) error {
 		for _, k := range keys[:n] {
 			values = append(values, bucketOf(k.seq), k.hash, int64(k.seq))
 		}
-		if err := w.exec(s, values...); err != nil {
+		if err := w.put(s, n, values...); err != nil {
 			return err
 		}
 		keys = keys[n:]

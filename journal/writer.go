@@ -189,16 +189,34 @@ func (w *writer) bind(args []driver.Value) []driver.NamedValue {
 
 // exec runs a statement that returns nothing.
 func (w *writer) exec(s statement, args ...driver.Value) error {
-	st, err := w.prepare(s)
+	_, err := w.run(s, args)
+	return err
+}
+
+// put inserts so many rows. A database to which something was added may let a row fall without an error.
+//
+//limit:journal-put A record or index entry that the database does not take, without saying so, fails the whole update.
+func (w *writer) put(s statement, rows int, args ...driver.Value) error {
+	res, err := w.run(s, args)
 	if err != nil {
 		return err
 	}
+	if n, err := res.RowsAffected(); err != nil || n != int64(rows) {
+		return errors.Join(err, fmt.Errorf("journal: the database took %d of %d rows; something was added to it, which the verification names", n, rows))
+	}
+	return nil
+}
+
+func (w *writer) run(s statement, args []driver.Value) (driver.Result, error) {
+	st, err := w.prepare(s)
+	if err != nil {
+		return nil, err
+	}
 	x, ok := st.(driver.StmtExecContext)
 	if !ok {
-		return errors.New("journal: the driver cannot execute")
+		return nil, errors.New("journal: the driver cannot execute")
 	}
-	_, err = x.ExecContext(context.Background(), w.bind(args))
-	return err
+	return x.ExecContext(context.Background(), w.bind(args))
 }
 
 // query calls each for every row; it must not run another statement s.

@@ -74,7 +74,10 @@ func (d *Decision) approve(e Approved) {
 func (d *Decision) conclude(e Concluded) {
 	idle := d.State == Blocked || d.State == ApprovalPending || d.State == ApprovalGranted || d.State == ApprovalDeclined ||
 		d.State == ApprovalWithdrawn || d.State == ApprovalExpired
-	denied := idle && e.Source != FromReport // only a harness can tell that it ran what was denied
+	denied := idle && e.Source != FromReport                                      // only a harness can tell that it ran what was denied
+	if d.State == Succeeded && d.OutcomeBy == "" && e.Outcome == trade.Accepted { // a fill was recorded before the answer
+		d.Status, d.OrderID, d.Message, d.OutcomeBy, d.ResolvedBy = e.Status, e.OrderID, e.Message, e.Source, e.By
+	}
 	if d.State == Succeeded || d.State == Failed || denied {
 		return
 	}
