@@ -22,49 +22,96 @@ const (
 func ledgerSamples() []ledgerSample {
 	return []ledgerSample{
 		{"whole", map[string]string{"gate/a.go": goodLimit, "gate/a_test.go": goodAttack}, nil},
-		{"fuzz target", map[string]string{"gate/a.go": goodLimit,
-			"gate/a_test.go": "package gate\n\n//attack:gate-size\nfunc FuzzSize(f *testing.F) {}\n"}, nil},
-		{"limit above a line", map[string]string{"gate/a_test.go": goodAttack,
-			"gate/a.go": "package gate\n\nfunc f(n int) bool {\n\t//limit:gate-size At most 10 bytes.\n\tif n > 10 {\n\t\treturn false\n\t}\n\treturn true\n}\n"}, nil},
+		{"fuzz target", map[string]string{
+			"gate/a.go":      goodLimit,
+			"gate/a_test.go": "package gate\n\n//attack:gate-size\nfunc FuzzSize(f *testing.F) {}\n",
+		}, nil},
+		{"limit above a line", map[string]string{
+			"gate/a_test.go": goodAttack,
+			"gate/a.go":      "package gate\n\nfunc f(n int) bool {\n\t//limit:gate-size At most 10 bytes.\n\tif n > 10 {\n\t\treturn false\n\t}\n\treturn true\n}\n",
+		}, nil},
 		{"limit without attack", map[string]string{"gate/a.go": goodLimit}, []string{"no test attacks the limit gate-size"}},
 		{"attack without limit", map[string]string{"gate/a_test.go": goodAttack}, []string{"on a limit that no code names"}},
-		{"two limits of one id", map[string]string{"gate/a.go": goodLimit, "gate/b.go": goodLimit, "gate/a_test.go": goodAttack},
-			[]string{"already named"}},
-		{"attack on a helper", map[string]string{"gate/a.go": goodLimit,
-			"gate/a_test.go": strings.ReplaceAll(goodAttack, "TestSize", "checkSize")},
-			[]string{"directly above a test", "no test attacks"}},
-		{"attack on a benchmark", map[string]string{"gate/a.go": goodLimit,
-			"gate/a_test.go": strings.ReplaceAll(goodAttack, "TestSize", "BenchmarkSize")}, []string{"directly above a test"}},
-		{"attack on a method", map[string]string{"gate/a.go": goodLimit,
-			"gate/a_test.go": strings.ReplaceAll(goodAttack, "func Test", "func (suite) Test")}, []string{"directly above a test"}},
-		{"attack with a gap", map[string]string{"gate/a.go": goodLimit,
-			"gate/a_test.go": strings.ReplaceAll(goodAttack, "gate-size\n", "gate-size\n\n")}, []string{"directly above a test"}},
-		{"attack inside a test", map[string]string{"gate/a.go": goodLimit,
-			"gate/a_test.go": "package gate\n\nfunc TestSize() {\n\t//attack:gate-size\n\tf()\n}\n"}, []string{"directly above a test"}},
-		{"limit with a gap", map[string]string{"gate/a_test.go": goodAttack,
-			"gate/a.go": strings.ReplaceAll(goodLimit, "bytes.\n", "bytes.\n\n")}, []string{"directly above what enforces it"}},
+		{
+			"two limits of one id",
+			map[string]string{"gate/a.go": goodLimit, "gate/b.go": goodLimit, "gate/a_test.go": goodAttack},
+			[]string{"already named"},
+		},
+		{
+			"attack on a helper",
+			map[string]string{
+				"gate/a.go":      goodLimit,
+				"gate/a_test.go": strings.ReplaceAll(goodAttack, "TestSize", "checkSize"),
+			},
+			[]string{"directly above a test", "no test attacks"},
+		},
+		{"attack on a benchmark", map[string]string{
+			"gate/a.go":      goodLimit,
+			"gate/a_test.go": strings.ReplaceAll(goodAttack, "TestSize", "BenchmarkSize"),
+		}, []string{"directly above a test"}},
+		{"attack on a method", map[string]string{
+			"gate/a.go":      goodLimit,
+			"gate/a_test.go": strings.ReplaceAll(goodAttack, "func Test", "func (suite) Test"),
+		}, []string{"directly above a test"}},
+		{"attack with a gap", map[string]string{
+			"gate/a.go":      goodLimit,
+			"gate/a_test.go": strings.ReplaceAll(goodAttack, "gate-size\n", "gate-size\n\n"),
+		}, []string{"directly above a test"}},
+		{"attack inside a test", map[string]string{
+			"gate/a.go":      goodLimit,
+			"gate/a_test.go": "package gate\n\nfunc TestSize() {\n\t//attack:gate-size\n\tf()\n}\n",
+		}, []string{"directly above a test"}},
+		{"limit with a gap", map[string]string{
+			"gate/a_test.go": goodAttack,
+			"gate/a.go":      strings.ReplaceAll(goodLimit, "bytes.\n", "bytes.\n\n"),
+		}, []string{"directly above what enforces it"}},
 		{"limit in a test", map[string]string{"gate/a_test.go": goodLimit}, []string{"limits stand in the code"}},
 		{"attack in the code", map[string]string{"gate/a.go": goodAttack}, []string{"limits stand in the code"}},
-		{"limit of another package", map[string]string{"trade/a.go": goodLimit, "trade/a_test.go": goodAttack},
-			[]string{"does not begin with trade-"}},
-		{"limit without a sentence", map[string]string{"gate/a.go": strings.ReplaceAll(goodLimit, " At most 10 bytes.", "")},
-			[]string{"neither a limit nor an attack"}},
-		{"limit in upper case", map[string]string{"gate/a.go": strings.ReplaceAll(goodLimit, "gate-size", "gate-Size")},
-			[]string{"neither a limit nor an attack"}},
-		{"misspelt with a space", map[string]string{"gate/a.go": strings.ReplaceAll(goodLimit, "//limit", "// limit")},
-			[]string{"neither a limit nor an attack"}},
+		{
+			"limit of another package",
+			map[string]string{"trade/a.go": goodLimit, "trade/a_test.go": goodAttack},
+			[]string{"does not begin with trade-"},
+		},
+		{
+			"limit without a sentence",
+			map[string]string{"gate/a.go": strings.ReplaceAll(goodLimit, " At most 10 bytes.", "")},
+			[]string{"neither a limit nor an attack"},
+		},
+		{
+			"limit in upper case",
+			map[string]string{"gate/a.go": strings.ReplaceAll(goodLimit, "gate-size", "gate-Size")},
+			[]string{"neither a limit nor an attack"},
+		},
+		{
+			"misspelt with a space",
+			map[string]string{"gate/a.go": strings.ReplaceAll(goodLimit, "//limit", "// limit")},
+			[]string{"neither a limit nor an attack"},
+		},
 		{"python whole", map[string]string{
 			"plugins/hermes/a.py":      "import x\n\n# limit:hermes-wait At most 5 seconds.\nWAIT = 5\n",
-			"plugins/hermes/test_a.py": "# attack:hermes-wait\ndef test_wait():\n    pass\n"}, nil},
-		{"python alone", map[string]string{"plugins/hermes/a.py": "# limit:hermes-wait At most 5 seconds.\nWAIT = 5\n"},
-			[]string{"no test attacks"}},
+			"plugins/hermes/test_a.py": "# attack:hermes-wait\ndef test_wait():\n    pass\n",
+		}, nil},
+		{
+			"python alone",
+			map[string]string{"plugins/hermes/a.py": "# limit:hermes-wait At most 5 seconds.\nWAIT = 5\n"},
+			[]string{"no test attacks"},
+		},
 		{"python without a row", map[string]string{"plugins/hermes/a.py": "HOOK_SECONDS = 5\n"}, []string{"has no # limit: line"}},
-		{"python gap", map[string]string{"plugins/hermes/a.py": "# limit:hermes-wait At most 5 seconds.\n\nWAIT = 5\n"},
-			[]string{"directly above what enforces it"}},
-		{"python attack on a class", map[string]string{"plugins/hermes/test_a.py": "# attack:hermes-wait\nclass test:\n"},
-			[]string{"no code names"}},
-		{"python attack on nothing", map[string]string{"plugins/hermes/test_a.py": "# attack:hermes-wait\nx = 1\n"},
-			[]string{"directly above a test"}},
+		{
+			"python gap",
+			map[string]string{"plugins/hermes/a.py": "# limit:hermes-wait At most 5 seconds.\n\nWAIT = 5\n"},
+			[]string{"directly above what enforces it"},
+		},
+		{
+			"python attack on a class",
+			map[string]string{"plugins/hermes/test_a.py": "# attack:hermes-wait\nclass test:\n"},
+			[]string{"no code names"},
+		},
+		{
+			"python attack on nothing",
+			map[string]string{"plugins/hermes/test_a.py": "# attack:hermes-wait\nx = 1\n"},
+			[]string{"directly above a test"},
+		},
 	}
 }
 
@@ -108,32 +155,54 @@ func TestLedgerSeesLimitsWithoutARow(t *testing.T) {
 	const row = "//limit:gate-x At most so much.\n"
 	for _, c := range []struct{ name, want, open, covered string }{
 		{"constant", "maxBody", "const maxBody = 1 << 16", row + "const maxBody = 1 << 16"},
-		{"constant by its use", "maxBody", "const maxBody = 9\nfunc f(n int) bool { return n > maxBody }",
-			"const maxBody = 9\nfunc f(n int) bool {\n" + row + "\treturn n > maxBody\n}"},
+		{
+			"constant by its use", "maxBody", "const maxBody = 9\nfunc f(n int) bool { return n > maxBody }",
+			"const maxBody = 9\nfunc f(n int) bool {\n" + row + "\treturn n > maxBody\n}",
+		},
 		{"exported", "MaxDepth", "const (\n\tMaxDepth = 32\n)", "const (\n" + row + "\tMaxDepth = 32\n)"},
-		{"deadline", "callDeadline", `import "time"; const callDeadline = time.Second`,
-			"import \"time\"\n\n" + row + "const callDeadline = time.Second"},
-		{"two in a group", "maxB", "const (\n" + row + "\tmaxA = 1\n\tmaxB = 2\n)",
-			row + strings.ReplaceAll(row, "gate-x", "gate-y") + "const (\n\tmaxA = 1\n\tmaxB = 2\n)"},
-		{"two under one directive", "maxB", row + "const (\n\tmaxA = 1\n\tmaxB = 2\n)",
-			row + "const (\n\tmaxA = 1\n\tother = 2\n)"},
-		{"mode", "the mode given to os.Mkdir", `import "os"; func f() error { return os.Mkdir("d", 0o700) }`,
-			"import \"os\"\n\n" + row + `func f() error { return os.Mkdir("d", 0o700) }`},
+		{
+			"deadline", "callDeadline", `import "time"; const callDeadline = time.Second`,
+			"import \"time\"\n\n" + row + "const callDeadline = time.Second",
+		},
+		{
+			"two in a group", "maxB", "const (\n" + row + "\tmaxA = 1\n\tmaxB = 2\n)",
+			row + strings.ReplaceAll(row, "gate-x", "gate-y") + "const (\n\tmaxA = 1\n\tmaxB = 2\n)",
+		},
+		{
+			"two under one directive", "maxB", row + "const (\n\tmaxA = 1\n\tmaxB = 2\n)",
+			row + "const (\n\tmaxA = 1\n\tother = 2\n)",
+		},
+		{
+			"mode", "the mode given to os.Mkdir", `import "os"; func f() error { return os.Mkdir("d", 0o700) }`,
+			"import \"os\"\n\n" + row + `func f() error { return os.Mkdir("d", 0o700) }`,
+		},
 		{"mode of a constant", "the constant private", "const private = 0o600", row + "const private = 0o600"},
-		{"method", "the mode given to f.Chmod", `import "os"; func f(f *os.File) error { return f.Chmod(0o644) }`,
-			"import \"os\"\n\nfunc f(f *os.File) error {\n" + row + "\treturn f.Chmod(0o644)\n}"},
-		{"created", "the mode that os.Create", `import "os"; func f() { _, _ = os.Create("x") }`,
-			"import \"os\"\n\n" + row + `func f() { _, _ = os.Create("x") }`},
-		{"duration", "the duration of time.Second", "import (\"context\"; \"time\")\nfunc f() { _, _ = context.WithTimeout(nil, 3*time.Second) }",
-			"import (\"context\"; \"time\")\nfunc f() {\n" + row + "\t_, _ = context.WithTimeout(nil, 3*time.Second)\n}"},
-		{"short duration", "the duration of time.Millisecond", "import \"time\"\nfunc f() { time.AfterFunc(50*time.Millisecond, nil) }",
-			"import \"time\"\nfunc f() {\n" + row + "\ttime.AfterFunc(50*time.Millisecond, nil)\n}"},
-		{"reader", "the bound given to io.LimitReader", `import "io"; func f(r io.Reader) io.Reader { return io.LimitReader(r, 100) }`,
-			"import \"io\"\n\n" + row + "const maxRead = 100\nfunc f(r io.Reader) io.Reader { return io.LimitReader(r, maxRead+1) }"},
+		{
+			"method", "the mode given to f.Chmod", `import "os"; func f(f *os.File) error { return f.Chmod(0o644) }`,
+			"import \"os\"\n\nfunc f(f *os.File) error {\n" + row + "\treturn f.Chmod(0o644)\n}",
+		},
+		{
+			"created", "the mode that os.Create", `import "os"; func f() { _, _ = os.Create("x") }`,
+			"import \"os\"\n\n" + row + `func f() { _, _ = os.Create("x") }`,
+		},
+		{
+			"duration", "the duration of time.Second", "import (\"context\"; \"time\")\nfunc f() { _, _ = context.WithTimeout(nil, 3*time.Second) }",
+			"import (\"context\"; \"time\")\nfunc f() {\n" + row + "\t_, _ = context.WithTimeout(nil, 3*time.Second)\n}",
+		},
+		{
+			"short duration", "the duration of time.Millisecond", "import \"time\"\nfunc f() { time.AfterFunc(50*time.Millisecond, nil) }",
+			"import \"time\"\nfunc f() {\n" + row + "\ttime.AfterFunc(50*time.Millisecond, nil)\n}",
+		},
+		{
+			"reader", "the bound given to io.LimitReader", `import "io"; func f(r io.Reader) io.Reader { return io.LimitReader(r, 100) }`,
+			"import \"io\"\n\n" + row + "const maxRead = 100\nfunc f(r io.Reader) io.Reader { return io.LimitReader(r, maxRead+1) }",
+		},
 		{"length", "the length compared with 16", `func f(s string) bool { return len(s) > 16 }`, row + `func f(s string) bool { return len(s) > 16 }`},
 		{"length turned", "the length compared with 16", `func f(s string) bool { return 16 <= len(s) }`, row + `func f(s string) bool { return 16 <= len(s) }`},
-		{"wire", "the limit 100 of what is read", `import "sallyport/wire"; func f() wire.Limits { return wire.Limits{Bytes: 100} }`,
-			"import \"sallyport/wire\"\n\nfunc f() wire.Limits {\n" + row + "\treturn wire.Limits{Bytes: 100}\n}"},
+		{
+			"wire", "the limit 100 of what is read", `import "sallyport/wire"; func f() wire.Limits { return wire.Limits{Bytes: 100} }`,
+			"import \"sallyport/wire\"\n\nfunc f() wire.Limits {\n" + row + "\treturn wire.Limits{Bytes: 100}\n}",
+		},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			open := sample(t, "gate", "sample.go", "// Package gate is a sample.\npackage gate\n\n"+c.open+"\n")

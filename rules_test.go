@@ -135,8 +135,10 @@ func badState() []sampleCase {
 
 		bad("init", "gate", "init function", `func init() {}`),
 		bad("setters", "trade", "SetDefaultPrecision", `import "github.com/quagmt/udecimal"; func f() { udecimal.SetDefaultPrecision(3) }`),
-		{rule: "setters", pkg: "trade", want: "SetDefaultParseMode", test: true,
-			body: `import "github.com/quagmt/udecimal"; func f() { udecimal.SetDefaultParseMode(0) }`},
+		{
+			rule: "setters", pkg: "trade", want: "SetDefaultParseMode", test: true,
+			body: `import "github.com/quagmt/udecimal"; func f() { udecimal.SetDefaultParseMode(0) }`,
+		},
 
 		bad("permits", "hook", "names gate.Permit", `import "sallyport/gate"; func f(p gate.Permit) {}`),
 		bad("permits", "broker/paper", "go:linkname", "import _ \"unsafe\"\n\n//go:linkname mint sallyport/gate.mint\nfunc mint()"),
@@ -175,8 +177,10 @@ func goodSamples() []sampleCase {
 		good("variables", "gate", "a method on a pointer", `import "encoding/base32"; var enc = base32.NewEncoding("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"); func f() string { return enc.EncodeToString(nil) }`),
 		good("permits", "gate", "mint", permitTypes+`func (p Permit) Use() bool { return p.c != nil }`),
 		good("function length", "gate", "the longest", "func long() {\n"+strings.Repeat("\t_ = 1\n", maxFunctionLines-2)+"}"),
-		{rule: "function length", pkg: "gate", want: "a long test", test: true,
-			body: "func TestLong() {\n" + strings.Repeat("\t_ = 1\n", 2*maxFunctionLines) + "}"},
+		{
+			rule: "function length", pkg: "gate", want: "a long test", test: true,
+			body: "func TestLong() {\n" + strings.Repeat("\t_ = 1\n", 2*maxFunctionLines) + "}",
+		},
 		good("init", "gate", "a method called init", `type t struct{}; func (t) init() {}`),
 	}
 }

@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"crypto/rand"
 
 	"sallyport/dialect"
 	"sallyport/gate"

@@ -132,8 +132,9 @@ func buy(t testing.TB, quantity string, edit ...func(*gate.Call)) gate.Call {
 	return call(t, "buy", "AAPL", quantity, "100.00", edit...)
 }
 
-func tier(n trade.Tier) func(*gate.Call)         { return func(c *gate.Call) { c.Tier = n } }
-func byAgent(a trade.Agent) func(*gate.Call)     { return func(c *gate.Call) { c.Origin.Agent = a } }
+func tier(n trade.Tier) func(*gate.Call)     { return func(c *gate.Call) { c.Tier = n } }
+func byAgent(a trade.Agent) func(*gate.Call) { return func(c *gate.Call) { c.Origin.Agent = a } }
+
 func inSession(s trade.Session) func(*gate.Call) { return func(c *gate.Call) { c.Origin.Session = s } }
 
 //attack:gate-approved-once
@@ -721,7 +722,14 @@ func TestHoldAtAHook(t *testing.T) {
 		"after its expiry":    func(_ *testing.T, o *office) { o.clock.pass(30 * time.Minute) },
 		"after a policy edit": func(t *testing.T, o *office) { o.writePolicy(t, strings.Replace(openPolicy, "200", "300", 1)) },
 		"after a kill":        func(t *testing.T, o *office) { must(o.Kill(ctx, gate.StopRequest{Local: "x", Reason: "y"}))(t) },
-		"after a withdrawal":  func(t *testing.T, o *office) { o.withdrawAll(t) },
+		"after a permission and a policy edit": func(t *testing.T, o *office) {
+			wantDecision(t, o.Authorize(ctx, buy(t, "11", atHook, withCall("c8"))), policy.Allow, ledger.Allowed, "")
+			o.writePolicy(t, strings.Replace(openPolicy, "200", "300", 1))
+			if d := o.Execute(ctx, buy(t, "11", withCall("c8"))); d.Verdict != policy.Deny || !strings.Contains(codes(d), "POLICY_CHANGED") || o.v.submits() != 0 {
+				t.Fatalf("a permission that people approved under another policy: %s", d.AppendJSON(nil))
+			}
+		},
+		"after a withdrawal": func(t *testing.T, o *office) { o.withdrawAll(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOffice(t, holdAbove1000)

@@ -30,6 +30,8 @@ const (
 
 	childFlood = "SALLYPORT_TEST_FLOOD" // send orders until a stop
 	childFull  = "SALLYPORT_TEST_FULL"  // run out of room
+
+	childCramped = "SALLYPORT_TEST_CRAMPED" // have no room at all
 )
 
 func TestMain(m *testing.M) {
@@ -40,6 +42,8 @@ func TestMain(m *testing.M) {
 		os.Exit(race(os.Getenv(childHome)))
 	case os.Getenv(childFlood) != "":
 		os.Exit(flood(os.Getenv(childHome)))
+	case os.Getenv(childCramped) != "":
+		os.Exit(cramped(os.Getenv(childHome)))
 	case os.Getenv(childFull) != "":
 		os.Exit(full(os.Getenv(childHome)))
 	}

@@ -241,6 +241,46 @@ func TestPendingCancelOutlivesAReset(t *testing.T) {
 	}
 }
 
+// TestKillCancelsThoughEventsCannotBeRead: what cannot be looked at does not stop a cancel.
+//
+//attack:gate-cancel-wanted
+func TestKillCancelsThoughEventsCannotBeRead(t *testing.T) {
+	o := newOffice(t)
+	o.v.rests = true
+	o.Execute(ctx, buy(t, "1"))
+	o.v.pageErr = errors.New("not now")
+	must(o.Kill(ctx, stop("stop")))(t)
+	if left := must(o.v.Working(ctx))(t); len(left) != 0 {
+		t.Fatalf("%+v still work", left)
+	}
+	o.v.pageErr = nil
+}
+
+// TestRepeatedStopOfAnAgentWritesNothing: it changes nothing, and an agent may repeat it without end.
+func TestRepeatedStopOfAnAgentWritesNothing(t *testing.T) {
+	o := newOffice(t)
+	r := gate.StopRequest{Agent: "bot", Tier: trade.TierPropose, Reason: "x"}
+	must(o.Kill(ctx, r))(t)
+	before := must(o.Head(ctx))(t)
+	for range 20 {
+		if rep := must(o.Kill(ctx, r))(t); !rep.Repeated || !rep.Recorded {
+			t.Fatalf("%+v", rep)
+		}
+	}
+	if after := must(o.Head(ctx))(t); after.Seq != before.Seq {
+		t.Fatalf("%d records", after.Seq-before.Seq)
+	}
+}
+
+// TestStopTouchesNobodyElsesOrders where others share the account.
+func TestStopTouchesNobodyElsesOrders(t *testing.T) {
+	o := newOffice(t, shared)
+	o.v.strange, o.v.rests = buy(t, "3").Order, true
+	if rep := must(o.Kill(ctx, stop("stop")))(t); len(rep.Orders) != 0 {
+		t.Fatalf("%+v", rep.Orders)
+	}
+}
+
 // TestCancelThatDidNotArriveIsStillWanted: the connection breaks before the cancel leaves, the process ends, and the next one
 // asks again.
 //

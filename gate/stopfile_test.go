@@ -254,6 +254,32 @@ func TestJournalThatIsDamagedInPlaceIsNoticed(t *testing.T) {
 	}
 }
 
+// cramped is a process that can write no byte into any file, as on a disk without a block.
+func cramped(home string) int {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{}); err != nil {
+		return 3
+	}
+	if _, err := gate.WriteStopFile(home, ledger.Stop{By: "x", Reason: "y"}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 4
+	}
+	return 0
+}
+
+// TestWiderStopOnAFullDisk: there is a stop file of one symbol, and no room for the words of one of everything.
+func TestWiderStopOnAFullDisk(t *testing.T) {
+	home := t.TempDir()
+	must(gate.WriteStopFile(home, ledger.Stop{Scope: scopeOf(t, "symbol:AAPL"), By: "x", Reason: "y"}))(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), childHome+"="+home, childCramped+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if s, there := gate.StopFile(home); !there || s.Scope != (ledger.Scope{}) {
+		t.Fatalf("the file stops %s", s.Scope)
+	}
+}
+
 // full is a process whose files may not grow any more, as on a full disk.
 func full(home string) int {
 	v := &venue{}

@@ -29,9 +29,15 @@ func TestAtFindsByTime(t *testing.T) {
 		from, to    time.Duration
 		first, last Seq
 	}{
-		{0, 0, 1, 3}, {-time.Hour, -time.Second, 0, 0}, {time.Hour, 2 * time.Hour, 0, 0},
-		{time.Second, 2 * time.Second, 4, 9}, {time.Nanosecond, time.Second, 4, 6}, {0, time.Second - 1, 1, 3},
-		{233 * time.Second, time.Hour, 700, 700}, {-time.Hour, time.Hour, 1, 700}, {time.Hour, -time.Hour, 0, 0},
+		{0, 0, 1, 3},
+		{-time.Hour, -time.Second, 0, 0},
+		{time.Hour, 2 * time.Hour, 0, 0},
+		{time.Second, 2 * time.Second, 4, 9},
+		{time.Nanosecond, time.Second, 4, 6},
+		{0, time.Second - 1, 1, 3},
+		{233 * time.Second, time.Hour, 700, 700},
+		{-time.Hour, time.Hour, 1, 700},
+		{time.Hour, -time.Hour, 0, 0},
 	} {
 		var got []Seq
 		for r, err := range j.At(t.Context(), base.Add(c.from), base.Add(c.to)) {

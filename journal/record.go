@@ -3,7 +3,6 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/binary"
-
 	"fmt"
 	"time"
 )

@@ -60,7 +60,7 @@ func TestRowThatFallsInSilenceFailsTheUpdate(t *testing.T) {
 			s := &sums{}
 			cfg := newConfig(t, s)
 			j := create(t, cfg)
-			forge(t, cfg.Path).run("CREATE TRIGGER swallow BEFORE INSERT ON "+table+" BEGIN SELECT RAISE(IGNORE); END")
+			forge(t, cfg.Path).run("CREATE TRIGGER swallow BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(IGNORE); END")
 			err := j.Update(t.Context(), func(tx *Tx) error {
 				for i := range n {
 					s.apply("s", []byte("x"))

@@ -55,7 +55,8 @@ func randomControl(t *rapid.T, id trade.IntentID, o trade.Order, number *uint64)
 	case 8:
 		return rapid.SampledFrom([]Event{
 			GrantSet{Grant: Grant{Agent: trade.Agent(name.Draw(t, "agent")), Tier: trade.TierPropose, Hash: word.Draw(t, "token")}, By: "olga"},
-			GrantRemoved{Agent: trade.Agent(name.Draw(t, "gone agent")), By: "olga"}, DaemonOwned{By: "x"},
+			GrantRemoved{Agent: trade.Agent(name.Draw(t, "gone agent")), By: "olga"},
+			DaemonOwned{By: "x"},
 		}).Draw(t, "grant event")
 	}
 	return AttemptRefused{Intent: id, Action: "approve", By: word.Draw(t, "who"), Code: "X", Message: word.Draw(t, "what")}

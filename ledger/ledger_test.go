@@ -166,7 +166,8 @@ func TestTransitions(t *testing.T) {
 func TestVenueEventCountsOnce(t *testing.T) {
 	o := order(t, "buy", "AAPL", "10", "150.00")
 	events := []Event{
-		allowed(1, o, ClearsSend), Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromBroker},
+		allowed(1, o, ClearsSend),
+		Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromBroker},
 		fill(5, 1, o, "4"), fill(5, 1, o, "4"), fill(3, 1, o, "4"), fill(6, 1, o, "1"),
 	}
 	if got, want := facts(fold(events...)), "known=true position=5 buys=5 sells=0"; got != want {
@@ -529,11 +530,29 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 func FuzzDecode(f *testing.F) {
 	o := order(f, "buy", "AAPL", "10", "150.00")
 	for _, e := range []Event{
-		allowed(1, o, ClearsSend), Rejudged{Intent: intent(1), Order: o}, Concluded{Intent: intent(1)}, fill(1, 1, o, "1"), Flagged{Intent: intent(1), Flag: "X"},
-		Asked{intent(1)}, CancelAsked{Intent: intent(1), NotAfter: t0, Wanted: true}, CancelEnded{Intent: intent(1)}, KillEngaged{}, KillReset{},
-		KillEngaged{Scope: Scope{OneSymbol, "AAPL"}}, Approved{Intent: intent(1), Lapses: t0}, ProposalEnded{Intent: intent(1), State: ApprovalExpired},
-		AttemptRefused{}, PersonSet{Person: Person{Name: "a", Owner: true, Telegram: -5}}, PersonRemoved{}, GrantSet{}, GrantRemoved{}, DaemonOwned{},
-		heldOrder(1, o, 2), HistoryBegan{FromStart: true}, DayBegan{Date: "2026-11-30"}, Marked{},
+		allowed(1, o, ClearsSend),
+		Rejudged{Intent: intent(1), Order: o},
+		Concluded{Intent: intent(1)},
+		fill(1, 1, o, "1"),
+		Flagged{Intent: intent(1), Flag: "X"},
+		Asked{intent(1)},
+		CancelAsked{Intent: intent(1), NotAfter: t0, Wanted: true},
+		CancelEnded{Intent: intent(1)},
+		KillEngaged{},
+		KillReset{},
+		KillEngaged{Scope: Scope{OneSymbol, "AAPL"}},
+		Approved{Intent: intent(1), Lapses: t0},
+		ProposalEnded{Intent: intent(1), State: ApprovalExpired},
+		AttemptRefused{},
+		PersonSet{Person: Person{Name: "a", Owner: true, Telegram: -5}},
+		PersonRemoved{},
+		GrantSet{},
+		GrantRemoved{},
+		DaemonOwned{},
+		heldOrder(1, o, 2),
+		HistoryBegan{FromStart: true},
+		DayBegan{Date: "2026-11-30"},
+		Marked{},
 		Decided{Intent: intent(1), Order: o, Ruling: Ruling{Rules: []string{"a"}, Value: decimal("1")}},
 	} {
 		f.Add(Encode(e))

@@ -43,9 +43,18 @@ var bounds = [...]struct {
 	le   string
 	most time.Duration
 }{
-	{"0.001", time.Millisecond}, {"0.0025", 2500 * time.Microsecond}, {"0.005", 5 * time.Millisecond}, {"0.01", 10 * time.Millisecond},
-	{"0.025", 25 * time.Millisecond}, {"0.05", 50 * time.Millisecond}, {"0.1", 100 * time.Millisecond}, {"0.25", 250 * time.Millisecond},
-	{"0.5", 500 * time.Millisecond}, {"1", 1000 * time.Millisecond}, {"2.5", 2500 * time.Millisecond}, {"10", 10_000 * time.Millisecond},
+	{"0.001", time.Millisecond},
+	{"0.0025", 2500 * time.Microsecond},
+	{"0.005", 5 * time.Millisecond},
+	{"0.01", 10 * time.Millisecond},
+	{"0.025", 25 * time.Millisecond},
+	{"0.05", 50 * time.Millisecond},
+	{"0.1", 100 * time.Millisecond},
+	{"0.25", 250 * time.Millisecond},
+	{"0.5", 500 * time.Millisecond},
+	{"1", 1000 * time.Millisecond},
+	{"2.5", 2500 * time.Millisecond},
+	{"10", 10_000 * time.Millisecond},
 }
 
 // NewMetrics makes the counters.

@@ -100,8 +100,11 @@ func TestCreateRefusesTablesThatAreNotStrict(t *testing.T) {
 
 func TestMigrationsMustBeNumberedWithoutAGap(t *testing.T) {
 	for _, m := range []fs.FS{
-		fstest.MapFS{}, fstest.MapFS{"0002_x.sql": {}}, fstest.MapFS{"1_x.sql": {}},
-		fstest.MapFS{"0001_x.sql": {}, "0003_x.sql": {}}, fstest.MapFS{"0001_x.sql": {}, "0001_y.sql": {}},
+		fstest.MapFS{},
+		fstest.MapFS{"0002_x.sql": {}},
+		fstest.MapFS{"1_x.sql": {}},
+		fstest.MapFS{"0001_x.sql": {}, "0003_x.sql": {}},
+		fstest.MapFS{"0001_x.sql": {}, "0001_y.sql": {}},
 	} {
 		if all, err := steps(m); err == nil {
 			t.Errorf("took %v", all)

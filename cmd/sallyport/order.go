@@ -212,7 +212,8 @@ type openOrder struct {
 func openOrders(ctx context.Context, g interface {
 	Orders(ctx context.Context) ([]gate.WorkingOrder, error)
 	History(ctx context.Context, id trade.IntentID) (ledger.Decision, []ledger.Entry, error)
-}) ([]openOrder, error) {
+},
+) ([]openOrder, error) {
 	working, err := g.Orders(ctx)
 	if err != nil {
 		return nil, err
