@@ -82,11 +82,7 @@ func (c *config) unreadable(err error) {
 func (c *config) version(v wire.Value) {
 	for _, m := range v.Members {
 		if m.Name == "version" {
-			if m.Value.Kind == wire.Number && m.Value.Text == "2" {
-				c.problem(m.Offset, "version", "version 2 is not in force in this release; only policies without a version are")
-				return
-			}
-			c.problem(m.Offset, "version", "version is there, and this version of Sallyport reads only policies without it")
+			c.problem(m.Offset, "version", "version is %s; a policy of the first version has none, and one of the second has the number 2", shownValue(m.Value))
 			return
 		}
 	}

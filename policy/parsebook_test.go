@@ -140,24 +140,6 @@ func TestTheWorldIsAsked(t *testing.T) {
 	}
 }
 
-// TestVersion2IsNotInForce: until a gate knows the situation, the parser that gates use refuses the file.
-func TestVersion2IsNotInForce(t *testing.T) {
-	raw, err := os.ReadFile("example.jsonc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err := policy.Parse(raw); err == nil || p != nil {
-		t.Error("the example of version 2 is in force")
-	}
-	plain := `{"version": 2, "currency": "USD", "timezone": "UTC", "rules": []}`
-	if _, err := policy.Parse([]byte(plain)); err == nil || !strings.Contains(err.Error(), "version 2 is not in force") {
-		t.Errorf("%v", err)
-	}
-	if _, err := policy.ParseV2(policy.Default(), policy.World{}); err == nil {
-		t.Error("a policy of version 1 is one of version 2")
-	}
-}
-
 func TestZeroAndNilRulebookDenyEverything(t *testing.T) {
 	f, s := calm()
 	o := order(t, "buy", "1", "AAPL", "100")

@@ -8,7 +8,7 @@ import (
 )
 
 // Rulebook is a policy of version 2. Only ParseV2 makes one; the zero Rulebook and the nil one deny everything. It does
-// not change once it is made. No gate judges by it yet: Parse refuses the file.
+// not change once it is made.
 type Rulebook struct {
 	valid    bool
 	currency string
