@@ -64,6 +64,7 @@ func (d *decider) decide() (string, error) {
 
 func (d *decider) report(id string) error {
 	_, found, err := d.g.Report(context.Background(), gate.Report{
+		Tier:   trade.TierExecute,
 		Origin: d.origin(id), Account: "paper", Order: d.order, Outcome: trade.Rejected, Status: "ERROR",
 	})
 	if err == nil && !found {

@@ -29,7 +29,8 @@ type Call struct {
 // Report is what a permitting surface learned after somebody else made the call.
 type Report struct {
 	Origin  Origin
-	Dialect string // as in Call
+	Tier    trade.Tier // of who reports
+	Dialect string     // as in Call
 	Account trade.Account
 	Order   trade.Order // of the arguments as they were executed; zero if they are no order
 	Faults  []trade.Fault

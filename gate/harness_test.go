@@ -229,7 +229,7 @@ func withOrder(id string) func(*gate.Call) {
 func atHook(c *gate.Call) { c.Origin.Surface = "hook" }
 
 func report(c gate.Call, out trade.Outcome) gate.Report {
-	return gate.Report{Origin: c.Origin, Account: c.Account, Order: c.Order, Faults: c.Faults, Raw: c.Raw, Outcome: out, Status: "SUCCESS"}
+	return gate.Report{Origin: c.Origin, Tier: trade.TierExecute, Account: c.Account, Order: c.Order, Faults: c.Faults, Raw: c.Raw, Outcome: out, Status: "SUCCESS"}
 }
 
 func codes(d ledger.Decision) string {

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -234,7 +235,7 @@ func TestReportJoinsACallThatTheServerKnewLessOf(t *testing.T) {
 
 func TestReports(t *testing.T) {
 	allowed := call(t, "buy", "AAPL", "1", "150.00", withCall("c1"))
-	denied := call(t, "buy", "AAPL", "500", "150.00", withCall("c1"))
+	denied := call(t, "buy", "AAPL", "500", "150.00", withCall("c1"), atHook)
 	noID := call(t, "buy", "AAPL", "1", "150.00")
 	larger := call(t, "buy", "AAPL", "99", "150.00", withCall("c1"))
 	largerNoID := call(t, "buy", "AAPL", "99", "150.00")
@@ -288,6 +289,53 @@ func TestReports(t *testing.T) {
 		}
 		if pending != tt.pending {
 			t.Errorf("%s: %q shares are pending, want %q", name, pending, tt.pending)
+		}
+	}
+}
+
+// TestForgedReportsSettleNothing has callers say that calls ran which were never theirs to make, or without the tier to have
+// any made: by the ids of the call, and by its terms alone.
+//
+//attack:gate-report-tier
+//attack:gate-report-ours
+func TestForgedReportsSettleNothing(t *testing.T) {
+	denied := call(t, "buy", "AAPL", "500", "150.00")
+	fine := call(t, "buy", "AAPL", "5", "150.00")
+	for name, tt := range map[string]struct {
+		ask  func(*gate.Gate, gate.Call)
+		call gate.Call
+		tier trade.Tier
+		want ledger.AuditState // "" for no intent
+		flag string
+	}{
+		"executing, denied":          {func(g *gate.Gate, c gate.Call) { g.Execute(ctx, c) }, denied, trade.TierExecute, ledger.Blocked, ledger.ExecutedAfterDenial},
+		"proposed":                   {func(g *gate.Gate, c gate.Call) { g.Propose(ctx, c) }, fine, trade.TierExecute, ledger.ApprovalPending, ledger.ExecutedAfterDenial},
+		"proposed, denied":           {func(g *gate.Gate, c gate.Call) { g.Propose(ctx, c) }, denied, trade.TierExecute, ledger.Blocked, ledger.ExecutedAfterDenial},
+		"proposed, by a proposer":    {func(g *gate.Gate, c gate.Call) { g.Propose(ctx, c) }, fine, trade.TierPropose, ledger.ApprovalPending, ledger.ExecutedAfterDenial},
+		"proposed, by a reader":      {func(g *gate.Gate, c gate.Call) { g.Propose(ctx, c) }, fine, trade.TierRead, ledger.ApprovalPending, ledger.ExecutedAfterDenial},
+		"permitted, by a proposer":   {func(g *gate.Gate, c gate.Call) { g.Authorize(ctx, c) }, fine, trade.TierPropose, ledger.Allowed, ""},
+		"denied at a hook, a reader": {func(g *gate.Gate, c gate.Call) { atHook(&c); g.Authorize(ctx, c) }, denied, trade.TierRead, ledger.Blocked, ledger.ExecutedAfterDenial},
+		"never judged, by a reader":  {func(*gate.Gate, gate.Call) {}, fine, trade.TierRead, "", ""},
+	} {
+		for _, id := range []string{"", "c1"} {
+			g := open(t, &venue{})
+			c := tt.call
+			c.Origin.ToolCallID = trade.ToolCallID(id)
+			tt.ask(g, c)
+			forged := report(c, trade.Accepted)
+			forged.Tier = tt.tier
+			_, _, err := g.Report(ctx, forged)
+			var r *gate.Refusal
+			if refused := errors.As(err, &r); refused != (tt.want == "") || refused && r.Code != policy.TierTooLow {
+				t.Errorf("%s, id %q: %v", name, id, err)
+			}
+			rows := audit(t, g)
+			if tt.want == "" && len(rows) == 0 {
+				continue
+			}
+			if len(rows) != 1 || rows[0].State != tt.want || strings.Join(rows[0].Flags, " ") != tt.flag {
+				t.Errorf("%s, id %q: %s, want %s, %q", name, id, rows[0].AppendJSON(nil), tt.want, tt.flag)
+			}
 		}
 	}
 }

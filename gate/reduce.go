@@ -16,7 +16,7 @@ const surfacePerson = "person"
 // Reduce sells from a position at a person's word. It is verified by the broker's own position, never sells more than
 // what is held and not pending, and is stopped by no kill switch and by no limit that is meant for entries.
 //
-//limit:gate-reduction A reduction is a sale by a listed person of at most what the broker itself shows as held, less what is pending; it never flips a position.
+//limit:gate-reduction A reduction is a sale by a listed person of at most what the broker itself shows as held, less what our own open sells may still take; it never flips a position.
 func (g *Gate) Reduce(ctx context.Context, by Person, order trade.Order) (ledger.Decision, error) {
 	if g.cfg.Broker == nil {
 		return ledger.Decision{}, ErrDaemonRequired
@@ -88,7 +88,13 @@ func (g *Gate) verified(o trade.Order, h Holdings) (policy.Facts, *Refusal) {
 	if facts.Position.Cmp(held) < 0 {
 		held = facts.Position
 	}
-	free := held.Sub(facts.PendingSells)
+	free := held
+	for _, x := range st.Opens() { // what an agent proposes, or a harness reports, does not bar a person's way out
+		ours := x.Phase == ledger.Working || x.Phase == ledger.Sending && !x.Pending.NotAfter.IsZero()
+		if ours && x.Order.Account() == o.Account() && x.Order.Symbol() == o.Symbol() && x.Order.Side() == trade.Sell {
+			free = free.Sub(x.Remaining())
+		}
+	}
 	if o.Quantity().Cmp(free) > 0 {
 		if free.Sign() < 0 {
 			free = trade.Decimal{}

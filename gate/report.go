@@ -22,6 +22,7 @@ type reporting struct {
 
 	decision ledger.Decision
 	found    bool
+	refused  *Refusal
 }
 
 // Report records the outcome of a call that somebody else made. It settles a permission that is still unspent, never
@@ -40,8 +41,25 @@ func (g *Gate) Report(ctx context.Context, r Report) (d ledger.Decision, found b
 	if err != nil {
 		return ledger.Decision{}, false, fmt.Errorf("the report could not be recorded: %w", err)
 	}
+	if p.refused != nil {
+		return ledger.Decision{}, false, p.refused
+	}
 	return p.decision.Present(g.cfg.Now(), g.lease.alive), p.found, nil
 }
+
+// concludes reports whether the report may say what became of an intent: it comes from a caller who may have orders
+// executed, and the call was never ours to make. What we execute, deny or hold ourselves nobody else can have run; that
+// somebody says so is held against the call and changes nothing.
+//
+//limit:gate-report-tier A report by a caller below tier 2 settles nothing; what it says is held against the call, or is refused.
+//limit:gate-report-ours A report never settles an order that an executing surface has denied or holds.
+func (p *reporting) concludes(d ledger.Decision) bool {
+	theirs := d.Clears == ledger.ClearsPermission || d.Hold.Permits || d.Clears == ledger.ClearsNothing && permitting(d.Surface)
+	return p.r.Tier >= trade.TierExecute && theirs
+}
+
+// permitting reports whether a surface only says yes or no to calls that somebody else makes.
+func permitting(surface string) bool { return surface == "hook" || surface == "plugin" }
 
 func (p *reporting) decide(tx *journal.Tx) error {
 	at, _ := p.g.moment(tx)
@@ -89,8 +107,13 @@ func (p *reporting) settle(tx *journal.Tx, at time.Time, d ledger.Decision) {
 	if d.Clears == ledger.ClearsNothing || d.Clears == ledger.ClearsApproval || d.State == ledger.Blocked {
 		if ran && !flagged { // the harness let through what was denied
 			p.flag(tx, at, ledger.ExecutedAfterDenial, p.r.Status)
-			p.apply(tx, at, p.outcome(trade.Accepted, p.r.Message))
+			if p.concludes(d) {
+				p.apply(tx, at, p.outcome(trade.Accepted, p.r.Message))
+			}
 		}
+		return
+	}
+	if !p.concludes(d) {
 		return
 	}
 	if changed && !flagged {
@@ -135,6 +158,11 @@ func (p *reporting) apply(tx *journal.Tx, at time.Time, e ledger.Event) {
 
 // unjudged records a call that ran although no hook had asked about it: the hook was not armed, or was passed by.
 func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
+	if p.r.Tier < trade.TierExecute {
+		p.refused = tierTooLow(p.r.Tier, trade.TierExecute, "a report of a call that was never judged")
+		p.g.refuse(tx, at, attempt{action: "report", by: "agent:" + string(p.r.Origin.Agent), channel: p.r.Origin.Surface}, p.refused)
+		return
+	}
 	var entropy [10]byte
 	p.g.cfg.Entropy(&entropy)
 	e := ledger.Decided{

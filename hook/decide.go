@@ -59,6 +59,7 @@ func (r *run) report(ctx context.Context, g Gate, h harness, ev *event, by ruled
 	account, order, _, faults := by.parse(ev)
 	a := outcomeOf(by.dialect, ev)
 	d, found, err := g.Report(ctx, gate.Report{
+		Tier:   r.cfg.Tier,
 		Origin: r.origin(h, ev, by), Dialect: by.dialectName(), Account: account, Order: order, Faults: faults, Raw: ev.args,
 		Outcome: a.Outcome, Status: a.Status, Message: a.Message,
 	})

@@ -75,7 +75,7 @@ func reported(q *request) answer {
 	ctx, cancel := q.detached()
 	defer cancel()
 	d, found, err := q.api.cfg.Gate.Report(ctx, gate.Report{
-		Origin: e.origin, Dialect: e.dialect.Name, Account: e.account, Order: e.order, Faults: e.faults, Raw: e.raw, Outcome: e.outcome,
+		Origin: e.origin, Tier: q.tier, Dialect: e.dialect.Name, Account: e.account, Order: e.order, Faults: e.faults, Raw: e.raw, Outcome: e.outcome,
 		Status: e.status, Message: e.message,
 	})
 	if err != nil {

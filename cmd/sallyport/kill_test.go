@@ -93,6 +93,46 @@ func TestAStopDoesNotWaitForeverForTheDaemon(t *testing.T) {
 	}
 }
 
+// TestAStopDoesNotWaitForASilentDaemon has a daemon take the call and say nothing.
+//
+//attack:cli-kill-silence
+//attack:cli-kill-daemon
+func TestAStopDoesNotWaitForASilentDaemon(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, `{}`)
+	h.serve()
+	h.stop(os.Kill)
+	if err := os.Remove(h.path("run/people.sock")); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", h.path("run/people.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	written := make(chan bool, 1)
+	go func() {
+		for n := int64(0); n == 0; { // whoever only looks whether somebody listens sends nothing
+			c, err := l.Accept()
+			if err != nil {
+				written <- false
+				return
+			}
+			n, _ = io.Copy(io.Discard, c) // until the command gives up
+			c.Close()
+		}
+		_, there := gate.StopFile(h.home)
+		written <- there
+	}()
+	r := h.must(exitFine, nil, "kill", "--json")
+	if !strings.Contains(r.out, `"recorded":true`) || !strings.Contains(r.errOut, "does not answer yet") {
+		t.Errorf("%s%s", r.out, r.errOut)
+	}
+	if !<-written {
+		t.Error("there was no stop file while the daemon was waited for")
+	}
+}
+
 // TestAStopSaysWhereItCouldNotBeEngaged takes away the right to write: from the journal, and then from the directory too.
 func TestAStopSaysWhereItCouldNotBeEngaged(t *testing.T) {
 	dir := shortDir(t)
