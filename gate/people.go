@@ -63,17 +63,6 @@ func (g *Gate) refuse(tx *journal.Tx, at time.Time, a attempt, r *Refusal) {
 	})
 }
 
-// tierRefusal records and returns that a caller's tier is too low for what it wants.
-func (g *Gate) tierRefusal(ctx context.Context, who trade.Agent, current, required trade.Tier, action string) error {
-	return g.refuseNow(ctx, attempt{action: action, by: "agent:" + string(who)}, tierTooLow(current, required, action))
-}
-
-func tierTooLow(current, required trade.Tier, action string) *Refusal {
-	r := refusal(policy.TierTooLow, "%s needs tier %s, and this caller has tier %s; the operator decides it", action, required, current)
-	r.Tier = &ledger.TierGap{Required: required, Current: current}
-	return r
-}
-
 func (g *Gate) refuseNow(ctx context.Context, a attempt, r *Refusal) error {
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
