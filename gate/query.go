@@ -185,7 +185,7 @@ func (g *Gate) Portfolio(ctx context.Context, agent trade.Agent) (Portfolio, err
 	}
 	stops, err := g.Stops(ctx)
 	for _, s := range stops {
-		if s.Scope.Kind != ledger.OneAgent || agent == "" || s.Scope.Name == string(agent) {
+		if s.Scope.Kind != ledger.OneAgent || agent == "" || s.Scope.OfAgent(agent) {
 			p.Stops = append(p.Stops, s)
 		}
 	}

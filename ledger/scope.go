@@ -73,11 +73,16 @@ func (s Scope) Covers(a trade.Account, agent trade.Agent, sym trade.Symbol) bool
 	case OneAccount: // names differ by more than their case, so a stop that is typed in a hurry means the one there is
 		return strings.EqualFold(s.Name, string(a))
 	case OneAgent:
-		return strings.EqualFold(s.Name, string(agent))
+		return s.OfAgent(agent)
 	case OneSymbol:
 		return s.Name == sym.String()
 	}
 	return true
+}
+
+// OfAgent reports whether the scope is this one agent.
+func (s Scope) OfAgent(agent trade.Agent) bool {
+	return s.Kind == OneAgent && strings.EqualFold(s.Name, string(agent))
 }
 
 // Stop is an engaged kill switch.

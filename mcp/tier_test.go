@@ -231,6 +231,7 @@ func TestStopBlocksToolsInItsScope(t *testing.T) {
 		{"this agent and a symbol", func() ([]ledger.Stop, error) {
 			return []ledger.Stop{stopOf("symbol:AAPL"), stopOf("agent:local")}, nil
 		}, true},
+		{"this agent in another case", func() ([]ledger.Stop, error) { return []ledger.Stop{stopOf("agent:LOCAL")}, nil }, true},
 		{"another agent", func() ([]ledger.Stop, error) { return []ledger.Stop{stopOf("agent:bob")}, nil }, false},
 		{"an account of this name", func() ([]ledger.Stop, error) { return []ledger.Stop{stopOf("account:local")}, nil }, false},
 		{"a symbol", func() ([]ledger.Stop, error) { return []ledger.Stop{stopOf("symbol:AAPL")}, nil }, false},

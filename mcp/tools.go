@@ -163,7 +163,7 @@ func (t *Tools) stops(ctx context.Context, agent trade.Agent) ([]ledger.Stop, er
 		}
 	}
 	return slices.DeleteFunc(all, func(s ledger.Stop) bool {
-		return s.Scope.Kind != ledger.Everything && s.Scope != ledger.Scope{Kind: ledger.OneAgent, Name: string(agent)}
+		return s.Scope.Kind != ledger.Everything && !s.Scope.OfAgent(agent)
 	}), nil
 }
 

@@ -23,7 +23,7 @@ func stops(q *request) answer {
 		return q.failed(err, noDecision()).answer()
 	}
 	all = slices.DeleteFunc(all, func(s ledger.Stop) bool {
-		return q.agent != "" && s.Scope.Kind == ledger.OneAgent && s.Scope.Name != string(q.agent)
+		return q.agent != "" && s.Scope.Kind == ledger.OneAgent && !s.Scope.OfAgent(q.agent)
 	})
 	return ok(appendStops(nil, all))
 }
