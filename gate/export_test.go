@@ -35,6 +35,8 @@ const (
 	MaxWaiting    = maxWaiting
 	MaxWrong      = maxWrong
 	TokensFor     = tokensFor
+	MemoryRecords = memoryRecords
+	MemoryPeople  = memoryPeople
 )
 
 // Scanning lets a query look at that many records only.

@@ -95,7 +95,7 @@ func setDefault[T comparable](v *T, def T) {
 type Gate struct {
 	cfg     Config
 	policy  policyFile
-	journal *journal.Journal
+	journal records
 	follow  *follower
 	lease   lease
 	flights sync.WaitGroup // broker calls that have not come back
@@ -106,6 +106,7 @@ type Gate struct {
 	looked  time.Time              // when a stop file was last looked for; under the journal's lock
 	tokens  atomic.Pointer[tokens]
 	changes atomic.Int64 // of who may do what, by this process
+	memory  *memory      // of a gate in memory; nil otherwise
 }
 
 // Open opens the data directory. Its errors name what is wrong and how to repair it.

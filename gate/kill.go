@@ -208,6 +208,9 @@ func (g *Gate) pause(d time.Duration) {
 //
 //limit:gate-kill-waits A stop returns only when every order that was cleared before it has an outcome, or its permit and the broker's deadline are over.
 func (g *Gate) awaitSends(ctx context.Context, scope ledger.Scope, since time.Time) {
+	if g.memory != nil { // a cancel is wanted of what flies, and is asked when it lands
+		return
+	}
 	for step := time.Millisecond; ; step = min(2*step, 50*time.Millisecond) {
 		flying := false
 		err := g.journal.Read(ctx, func() error {

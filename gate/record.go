@@ -22,6 +22,9 @@ func (g *Gate) recordIn(tx *journal.Tx, stream string, at time.Time, e ledger.Ev
 	}
 	tx.Append(stream, at, ledger.Encode(e), jk...)
 	g.follow.state.Apply(at, e)
+	if g.memory != nil {
+		g.memory.seen(at, e)
+	}
 }
 
 // fresh records the first decision on a call.

@@ -27,6 +27,9 @@ const maxStopFile = 4096
 // WriteStopFile stops everything, or one scope, without the journal. A stop file that is there already is replaced by one
 // that stops everything, unless it is of the same scope.
 func WriteStopFile(home string, stop ledger.Stop) (path string, err error) {
+	if home == "" {
+		return "", errInMemory
+	}
 	path = filepath.Join(home, StopName)
 	if old, there := readStopFile(home); there && old.Scope != stop.Scope {
 		stop.Scope = ledger.Scope{}
@@ -66,6 +69,9 @@ func StopFile(home string) (stop ledger.Stop, there bool) { return readStopFile(
 
 // readStopFile reads the stop file, if there is one. Whatever cannot be read or understood stops everything.
 func readStopFile(home string) (stop ledger.Stop, there bool) {
+	if home == "" { // only a gate in memory has none: see PrepareHome
+		return stop, false
+	}
 	path := filepath.Join(home, StopName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return stop, false
@@ -154,6 +160,9 @@ func (g *Gate) stoppedOutside(now time.Time) []ledger.Stop {
 
 // clearStopFile takes the stop file away, after what it says has been recorded.
 func (g *Gate) clearStopFile() error {
+	if g.memory != nil {
+		return nil
+	}
 	err := os.Remove(filepath.Join(g.cfg.Home, StopName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

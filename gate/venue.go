@@ -142,7 +142,7 @@ func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, eve
 // Recover settles what earlier processes left behind: it asks the broker about orders without an outcome and takes in
 // the venue's events. Open calls it where there is a broker.
 func (g *Gate) Recover(ctx context.Context) error {
-	if g.cfg.Broker == nil {
+	if g.cfg.Broker == nil || g.memory != nil { // in memory nothing was left behind, and events are handed in
 		return nil
 	}
 	events, err := g.venueEvents(ctx)

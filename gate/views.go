@@ -155,7 +155,11 @@ func (g *Gate) Newest(ctx context.Context) (time.Time, error) {
 // Verify walks the whole journal: the chain, the index and the snapshot. contains, if set, is an earlier head that must
 // be part of it. The error is a *journal.Broken where a record is not what was recorded.
 func (g *Gate) Verify(ctx context.Context, contains *journal.Head, progress func(done, total journal.Seq)) (journal.Head, error) {
-	head, err := g.journal.Verify(ctx, journal.Verification{Contains: contains, Keys: keysOf, Follower: newFollower(), Progress: progress})
+	disk, err := g.onDisk()
+	if err != nil {
+		return journal.Head{}, err
+	}
+	head, err := disk.Verify(ctx, journal.Verification{Contains: contains, Keys: keysOf, Follower: newFollower(), Progress: progress})
 	if err == nil && head.Seq == 0 {
 		return head, &journal.Broken{Reason: "the journal is empty, and it is made with a first record"}
 	}
@@ -188,7 +192,13 @@ func (g *Gate) Export(ctx context.Context, write func(journal.Record) error) err
 }
 
 // Backup copies the journal into a new file, safely while others write.
-func (g *Gate) Backup(ctx context.Context, path string) error { return g.journal.Backup(ctx, path) }
+func (g *Gate) Backup(ctx context.Context, path string) error {
+	disk, err := g.onDisk()
+	if err != nil {
+		return err
+	}
+	return disk.Backup(ctx, path)
+}
 
 // Check decides the call without recording or reserving anything. Ids are not looked up: a dry run has none.
 func (g *Gate) Check(ctx context.Context, c Call) ledger.Decision {
