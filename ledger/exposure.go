@@ -10,13 +10,14 @@ type Mark struct{ Bid, Ask trade.Decimal }
 
 // Exposure is what an account has at risk, as policy.Situation has it.
 type Exposure struct {
-	SymbolLong policy.Known
-	Gross      policy.Known
-	NetLong    policy.Known
-	NetShort   policy.Known
-	Positions  policy.Known // what the positions would bring: long at the bid, short at the ask
-	Unrealised policy.Known // what the positions gained by these marks; not known if the cost of one is not
-	OpenOrders int
+	SymbolLong  policy.Known
+	SymbolShort policy.Known
+	Gross       policy.Known
+	NetLong     policy.Known
+	NetShort    policy.Known
+	Positions   policy.Known // what the positions would bring: long at the bid, short at the ask
+	Unrealised  policy.Known // what the positions gained by these marks; not known if the cost of one is not
+	OpenOrders  int
 }
 
 // tide is what is pending in one symbol: how many shares by open intents, and what they are worth at worst.
@@ -45,7 +46,7 @@ func (s *State) Exposure(a trade.Account, sym trade.Symbol, without trade.Intent
 			tides[o.Order.Symbol()] = tides[o.Order.Symbol()].with(o, o.Intent == without, m)
 		}
 	}
-	for _, k := range [...]*policy.Known{&x.SymbolLong, &x.Gross, &x.NetLong, &x.NetShort, &x.Positions, &x.Unrealised} {
+	for _, k := range [...]*policy.Known{&x.SymbolLong, &x.SymbolShort, &x.Gross, &x.NetLong, &x.NetShort, &x.Positions, &x.Unrealised} {
 		k.Known = acc.cursor > 0
 	}
 	for name, h := range acc.holdings {
@@ -81,7 +82,7 @@ func (x *Exposure) add(h *holding, t tide, m Mark, marked, own bool) {
 	if !marked {
 		x.Gross, x.NetLong, x.NetShort = policy.Known{}, policy.Known{}, policy.Known{}
 		x.Positions, x.Unrealised = policy.Known{}, policy.Known{}
-		x.SymbolLong.Known = x.SymbolLong.Known && !own
+		x.SymbolLong.Known, x.SymbolShort.Known = x.SymbolLong.Known && !own, x.SymbolShort.Known && !own
 		return
 	}
 	// What reports posted is pending beside the open intents.
@@ -108,6 +109,9 @@ func (x *Exposure) add(h *holding, t tide, m Mark, marked, own bool) {
 		plus(&x.NetShort, short.Mul(m.Ask))
 	} else {
 		plus(&x.NetShort, short.Mul(m.Bid))
+	}
+	if own && short.Sign() > 0 {
+		plus(&x.SymbolShort, short.Mul(m.Ask))
 	}
 	if own {
 		plus(&x.SymbolLong, buys)

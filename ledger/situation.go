@@ -15,10 +15,11 @@ type Inquiry struct {
 	Order   trade.Order
 	Without trade.IntentID // the intent whose second judgement this is; empty for none
 
-	Cash    policy.Known // of the order's account, as its broker says
-	Quote   policy.QuoteFact
-	Session policy.SessionFact
-	Mark    func(trade.Symbol) (Mark, bool) // of any symbol of the account, by quotes that can be used
+	Cash       policy.Known // of the order's account, as its broker says
+	Quote      policy.QuoteFact
+	Instrument policy.InstrumentFact
+	Session    policy.SessionFact
+	Mark       func(trade.Symbol) (Mark, bool) // of any symbol of the account, by quotes that can be used
 }
 
 // Situation answers an inquiry. History is filled in and handed out with it: it is good until the next event. Of a day
@@ -29,9 +30,10 @@ func (s *State) Situation(q Inquiry, h *History) policy.Situation {
 	x := s.Exposure(a, sym, q.Without, q.Mark)
 	date, day := DayOf(q.At, q.Zone)
 	is := policy.Situation{
-		At: q.At, Day: day, Agent: q.Agent, Quote: q.Quote, Session: q.Session, Cash: q.Cash,
+		At: q.At, Day: day, Agent: q.Agent, Quote: q.Quote, Instrument: q.Instrument,
+		Session: q.Session, Cash: q.Cash,
 		Equity: equity(q.Cash, x), AveragePrice: s.AveragePrice(a, sym),
-		SymbolLong: x.SymbolLong, Gross: x.Gross, NetLong: x.NetLong, NetShort: x.NetShort,
+		SymbolLong: x.SymbolLong, SymbolShort: x.SymbolShort, Gross: x.Gross, NetLong: x.NetLong, NetShort: x.NetShort,
 		OpenOrders: policy.Count{N: x.OpenOrders, Known: true}, ConsecutiveLosses: s.ConsecutiveLosses(a),
 		Reduces: s.reduces(q.Order, q.Without), History: h,
 	}

@@ -11,92 +11,13 @@ import (
 	"sallyport/wire"
 )
 
-// Instrument is what an order in a symbol must fit. Nothing is ever rounded to fit: an order that does not is refused,
-// with the nearest values that would.
-type Instrument struct {
-	Symbol     trade.Symbol
-	AssetClass string        // us_equity and the like
-	Currency   string        // three capital letters
-	Tick       Unit          // the smallest step of a price
-	TickUnder1 Unit          // the same of prices under 1; equal to Tick where that makes no difference
-	Lot        Unit          // the smallest step of a quantity
-	Minimum    trade.Decimal // the smallest quantity
-	Multiplier trade.Decimal // of the price of one, for its value
-}
-
-// USEquity is what an instrument is if no file says otherwise: a share in dollars, with the smallest steps of SEC Rule 612
-// of Regulation NMS, 0.01 from a dollar on and 0.0001 under it.
-func USEquity(s trade.Symbol) Instrument {
-	parse := func(text string) trade.Decimal {
-		d, _ := trade.ParseDecimal(text)
-		return d
-	}
-	one := trade.Whole(1)
-	return Instrument{
-		Symbol: s, AssetClass: "us_equity", Currency: "USD", Tick: NewUnit(parse("0.01")), TickUnder1: NewUnit(parse("0.0001")),
-		Lot: NewUnit(one), Minimum: one, Multiplier: one,
-	}
-}
-
-// Unit is a smallest step. The zero Unit fits nothing.
-type Unit struct {
-	size trade.Decimal
-	per1 trade.Decimal // how many make exactly 1; zero if no whole number of them does
-}
-
-// NewUnit returns the unit of a size above zero.
-func NewUnit(size trade.Decimal) Unit {
-	one := trade.Whole(1)
-	u := Unit{size: size, per1: one.QuoWhole(size)}
-	if u.per1.Mul(size).Cmp(one) != 0 {
-		u.per1 = trade.Decimal{}
-	}
-	return u
-}
-
-// Size returns the size of the step.
-func (u Unit) Size() trade.Decimal { return u.size }
-
-// Step says whether a value is one that an instrument has, and which it has beside it.
-type Step struct {
-	Fits         bool
-	Below, Above trade.Decimal // the neighbours of a value that does not fit; a Below of zero is none
-}
-
-// Price says whether a price is on its tick.
-func (i Instrument) Price(price trade.Decimal) Step {
-	if price.Cmp(trade.Whole(1)) < 0 {
-		return i.TickUnder1.step(price)
-	}
-	return i.Tick.step(price)
-}
-
-// Quantity says whether a quantity is a whole number of lots and at least the minimum. The neighbours of one under the
-// minimum are none, and the minimum.
-func (i Instrument) Quantity(quantity trade.Decimal) Step {
-	if quantity.Cmp(i.Minimum) < 0 {
-		return Step{Above: i.Minimum}
-	}
-	s := i.Lot.step(quantity)
-	if s.Below.Cmp(i.Minimum) < 0 {
-		s.Below = trade.Decimal{}
-	}
-	return s
-}
-
-func (u Unit) step(value trade.Decimal) Step {
-	if value.Sign() <= 0 || u.size.Sign() <= 0 {
-		return Step{}
-	}
-	if u.per1.Sign() > 0 && value.Mul(u.per1).IsWhole() { // the quick way, for what nearly every unit is
-		return Step{Fits: true}
-	}
-	below := value.QuoWhole(u.size).Mul(u.size)
-	if below.Cmp(value) == 0 {
-		return Step{Fits: true}
-	}
-	return Step{Below: below, Above: below.Add(u.size)}
-}
+// What an order in a symbol must fit is a value of trading; here are the lists of a venue.
+type (
+	// Instrument is trade.Instrument.
+	Instrument = trade.Instrument
+	// Unit is trade.Unit.
+	Unit = trade.Unit
+)
 
 // Instruments are the instruments of a venue. They do not change once they are made. The nil *Instruments have every
 // symbol as a US equity.
@@ -107,7 +28,7 @@ type Instruments struct{ listed map[trade.Symbol]Instrument }
 //limit:market-instruments Where instruments are listed, a symbol that is not on the list is none.
 func (l *Instruments) Of(s trade.Symbol) (i Instrument, ok bool) {
 	if l == nil {
-		return USEquity(s), s != trade.Symbol{}
+		return trade.USEquity(s), s != trade.Symbol{}
 	}
 	i, ok = l.listed[s]
 	return i, ok
@@ -172,7 +93,7 @@ func parseInstrument(line []byte) (i Instrument, err error) {
 		return i, fmt.Errorf("%q is given more than once", trade.Printable(name, 64))
 	}
 	for _, m := range v.Members {
-		if err := i.field(m); err != nil {
+		if err := instrumentField(&i, m); err != nil {
 			return i, err
 		}
 	}
@@ -183,17 +104,17 @@ func parseInstrument(line []byte) (i Instrument, err error) {
 	}
 	one := trade.Whole(1)
 	switch {
-	case !i.Lot.step(i.Minimum).Fits:
+	case !i.Lot.Step(i.Minimum).Fits:
 		return i, errors.New("minimum is not a whole number of lots")
 	case i.TickUnder1 == Unit{}:
 		i.TickUnder1 = i.Tick
-	case !i.TickUnder1.step(one).Fits, !i.Tick.step(one).Fits: // else neighbours around 1 would fit on one side only
+	case !i.TickUnder1.Step(one).Fits, !i.Tick.Step(one).Fits: // else neighbours around 1 would fit on one side only
 		return i, errors.New("1 is not on both ticks")
 	}
 	return i, nil
 }
 
-func (i *Instrument) field(m wire.Member) (err error) {
+func instrumentField(i *Instrument, m wire.Member) (err error) {
 	text := m.Value.Kind == wire.String
 	switch m.Name {
 	case "symbol":
@@ -230,5 +151,5 @@ func unit(m wire.Member) (Unit, error) {
 	if err != nil {
 		return Unit{}, err
 	}
-	return NewUnit(size), nil
+	return trade.NewUnit(size), nil
 }

@@ -138,6 +138,7 @@ func RulebookCodes() []trade.CodeRow {
 		{Code: CountUnavailable, Meaning: "What a limit counts is not known.", Repair: "The operator runs `sallyport doctor`."},
 		{Code: DayUnavailable, Meaning: "It is not known when the day began in the policy's time zone.", Repair: "The operator checks the time zone of the policy and the clock."},
 	}
+	rows = append(rows, termCodes()...)
 	for _, l := range Limits() {
 		if l.Code != QuantityExceedsLimit && l.Code != NotionalExceedsLimit { // of the first version too
 			rows = append(rows, trade.CodeRow{Code: l.Code, Meaning: l.Breach, Repair: l.Repair})

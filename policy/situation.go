@@ -15,6 +15,8 @@ type Situation struct {
 	Agent trade.Agent
 	Quote QuoteFact // of the order's symbol
 
+	Instrument InstrumentFact // of the order's symbol
+
 	Equity       Known // of the account, at conservative marks
 	Peak         Known // the highest Equity since Day.Start; the drawdown is what Equity is below it
 	Cash         Known
@@ -23,10 +25,11 @@ type Situation struct {
 
 	// Exposure, each without this order: positions at the mark, and orders that are working (their unfilled part),
 	// reserved, held, in flight or of unknown outcome, a buy at the higher of its limit and the ask.
-	SymbolLong Known // of the order's symbol: the long position and every buy
-	Gross      Known // of the account: every position and every order, without regard to the side
-	NetLong    Known // of the account, if every buy is filled and no sell is
-	NetShort   Known // of the account, if every sell is filled and no buy is: above zero if that is net short, else not
+	SymbolLong  Known // of the order's symbol: the long position and every buy
+	SymbolShort Known // of the order's symbol: the short position and every sell that the long one does not cover
+	Gross       Known // of the account: every position and every order, without regard to the side
+	NetLong     Known // of the account, if every buy is filled and no sell is
+	NetShort    Known // of the account, if every sell is filled and no buy is: above zero if that is net short, else not
 
 	OpenOrders        Count // working, reserved, held, in flight or of unknown outcome, without this order
 	ConsecutiveLosses Count // closing fills in a row that lost, newest first
@@ -56,6 +59,13 @@ type QuoteFact struct {
 	Code           trade.Code // why no quote can be used, such as QUOTE_UNAVAILABLE or QUOTES_DISAGREE; empty if one can
 	Bid, Ask, Last trade.Decimal
 	Age            time.Duration
+}
+
+// InstrumentFact is what an order in the symbol must fit, or why that is not known. One of another symbol than the
+// order's is not known.
+type InstrumentFact struct {
+	Code trade.Code // SYMBOL_NOT_LISTED if the broker's list does not have it; empty if there is an instrument
+	trade.Instrument
 }
 
 // SessionFact says which trading session At lies in.
