@@ -22,7 +22,8 @@ type Change struct {
 // Witness is a made-up order to which a change, by itself, makes a difference.
 type Witness struct {
 	Case
-	Before, After string // allow, hold, deny or halt
+	Before, After string // allow, hold, deny or halt: by the old policy, and by it with this change alone
+	Whole         string // the same by the whole new policy
 	Both          bool   // the two whole policies differ about it in the same way
 }
 
@@ -52,20 +53,30 @@ func Diff(old, new *Rulebook) []Change {
 
 // search judges the cases of an edit before and after it.
 func (e edit) search(old, alone, new *Rulebook) Change {
-	c := Change{Path: e.path, Old: e.old, New: e.new, Tried: len(e.cases), Leans: e.leans}
+	c := Change{Path: e.path, Old: e.old, New: e.new, Leans: e.leans}
+	c.search(e.cases, old.stepFor, alone.stepFor, new.stepFor)
+	return c
+}
+
+// search looks for the cases that show a change best: by the old policy, by it with this change alone, and by the new one.
+func (c *Change) search(cases []Case, old, alone, new func(Case) step) {
 	best := [2]int{}
-	for _, x := range e.cases {
-		before, after, whole := old.stepFor(x), alone.stepFor(x), new.stepFor(x)
+	c.Tried = len(cases)
+	for _, x := range cases {
+		before, after, whole := old(x), alone(x), new(x)
 		if before == after {
 			continue
 		}
-		w := &Witness{Case: x, Before: before.String(), After: after.String()}
+		w := &Witness{Case: x, Before: before.String(), After: after.String(), Whole: whole.String()}
 		w.Both = whole != before && (whole > before) == (after > before)
 		score := 1
 		if before == passes || after == passes {
-			score += 2
+			score += 3
 		}
 		if w.Both {
+			score++
+		}
+		if whole == after {
 			score++
 		}
 		direction, place := 0, &c.Looser
@@ -76,7 +87,6 @@ func (e edit) search(old, alone, new *Rulebook) Change {
 			best[direction], *place = score, w
 		}
 	}
-	return c
 }
 
 // stepFor is the verdict on a case as one of four.
@@ -184,12 +194,19 @@ func leaningTime(old, new time.Duration) string {
 	return leaning(seconds(old), seconds(new))
 }
 
-// timeWords writes a duration of the file; none is nothing.
+// timeWords writes a duration of the file as a file would; none is nothing.
 func timeWords(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return d.String()
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func (k Known) show() string {

@@ -239,7 +239,7 @@ func (l *limit) words() string {
 		parts = append(parts, "per "+l.per.String())
 	}
 	if traits[l.kind].window {
-		parts = append(parts, "window "+l.window.String())
+		parts = append(parts, "window "+timeWords(l.window))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -19,14 +19,15 @@ import (
 
 func policyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "policy", Short: "Show, validate or hash the policy, or print the default one", GroupID: groupKeep,
+		Use: "policy", Short: "Show, explain, test and compare policies", GroupID: groupKeep,
 		Long: `The policy is the operator's file of limits, policy.json in the data directory
 unless the configuration names another. No command and no tool edits it; an edit
 of yours holds from the next order on. While it cannot be read, is not valid, or
 could be written by somebody else, every order is denied.`,
-		Example: "  sallyport policy show\n  sallyport policy validate draft.json",
+		Example: "  sallyport policy show\n  sallyport policy validate draft.json\n  sallyport policy diff draft.json",
 	}
-	return parent(c, policyShowCommand(a), policyValidateCommand(a), policyHashCommand(a), policyDefaultCommand(a))
+	return parent(c, policyShowCommand(a), policyValidateCommand(a), policyHashCommand(a), policyDefaultCommand(a),
+		policyConvertCommand(a), policyDiffCommand(a), policySchemaCommand(a))
 }
 
 // view reads the policy in force, here or at the daemon that is configured where there is no data directory here. Then
@@ -125,7 +126,7 @@ Exit code 0 means valid, 1 not valid.`,
 			return err
 		}
 		v := d.view
-		warnings := warningsOf(v.Policy)
+		warnings := warningsOfRules(d.rules)
 		if a.json {
 			b := append(wire.AppendName([]byte{'{'}, "valid"), trueOrFalse(v.Reason == nil)...)
 			b = wire.AppendText(b, "path", d.path)
@@ -189,9 +190,18 @@ func warningsOf(p *policy.Policy) (warnings []string) {
 	return warnings
 }
 
+// warningsOfRules says what a valid policy of either version can never allow or stop.
+func warningsOfRules(rules policy.Either) []string {
+	if rules.V2 != nil {
+		return rules.V2.Dormant()
+	}
+	return warningsOf(rules.V1)
+}
+
 // draft is a policy that is looked at, and where it lies.
 type draft struct {
 	view   gate.PolicyView
+	rules  policy.Either
 	path   string
 	repair string // of what is wrong with it
 }
@@ -206,6 +216,8 @@ func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 		}
 		if v.Reason != nil {
 			d.repair = policyRepair(v.Reason, cfg.Policy)
+		} else if err == nil {
+			d.rules, err = policy.Load(v.Raw, world())
 		}
 		return d, err
 	}
@@ -228,7 +240,7 @@ func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 		return d, usage("Name a policy file, or none for the policy in force.", "the policy cannot be read: %s", plain(err))
 	}
 	d.view = gate.PolicyView{Raw: raw, SHA256: hashOf(raw)}
-	if d.view.Policy, err = policy.Parse(raw); err != nil {
+	if d.rules, err = policy.Load(raw, world()); err != nil {
 		d.view.Reason = &policy.Reason{Code: policy.PolicyInvalid, Field: "policy", Message: "it is not valid, so nothing is allowed: " + err.Error()}
 	}
 	return d, nil
