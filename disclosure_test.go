@@ -86,6 +86,8 @@ func openFiles(t *testing.T, pid int) (sockets []string, files int) {
 
 // TestServeListensOnThisMachineOnly starts a daemon without any configuration and looks at each socket that it has open:
 // a unix socket in the data directory, or one on a loopback address.
+//
+//fault:f66
 func TestServeListensOnThisMachineOnly(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows what a process has open in /proc")

@@ -370,10 +370,16 @@ func comparePage(t *testing.T, name string, want []byte) {
 // scanText is scanGo of a synthetic file.
 func (l *limitsLedger) scanText(t *testing.T, name, src string) {
 	t.Helper()
+	l.scanGo(parseText(t, name, src))
+}
+
+// parseText is a synthetic file.
+func parseText(t *testing.T, name, src string) (*token.FileSet, *sourceFile) {
+	t.Helper()
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.scanGo(fset, &sourceFile{name: name, test: strings.HasSuffix(name, "_test.go"), ast: f})
+	return fset, &sourceFile{name: name, test: strings.HasSuffix(name, "_test.go"), ast: f}
 }

@@ -101,6 +101,9 @@ func (p *sourcePackage) checkMint() (found []finding) {
 }
 
 // TestOnlyGateMakesPermits names the invariant; the rule "permits" holds every package to it.
+//
+//fault:f16
+//fault:f121
 func TestOnlyGateMakesPermits(t *testing.T) {
 	seen := false
 	for _, p := range module(t) {

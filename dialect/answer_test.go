@@ -28,6 +28,8 @@ func reader(t testing.TB, name string) func([]byte) dialect.Answer {
 }
 
 // TestAnswers runs the answers of testdata/answers through the readers.
+//
+//fault:f131
 func TestAnswers(t *testing.T) {
 	datadriven.Walk(t, "testdata/answers", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -100,6 +102,8 @@ func TestEveryWrappingKeepsADefiniteAnswer(t *testing.T) {
 }
 
 // TestWhatAWrapperCallsAnErrorIsNeverAccepted wraps a success as an error.
+//
+//fault:f47
 func TestWhatAWrapperCallsAnErrorIsNeverAccepted(t *testing.T) {
 	success, refusal := `{"status":"SUCCESS","order_id":"paper-1"}`, `{"status":"ERROR","code":"INSUFFICIENT_CASH"}`
 	for _, wrap := range []string{
@@ -160,6 +164,8 @@ func TestAnswersPastTheirLimitsAreUnknown(t *testing.T) {
 }
 
 // FuzzAnswersAreAcceptedOnlyByTheirWord checks that no answer is definite without the word that makes it so.
+//
+//fault:f131
 func FuzzAnswersAreAcceptedOnlyByTheirWord(f *testing.F) {
 	for _, wrap := range wrappings {
 		f.Add([]byte(wrap(`{"status":"SUCCESS","order_id":"paper-1"}`)))

@@ -162,6 +162,11 @@ var wordCodes = map[dialect.Term]trade.Code{
 	dialect.ClientOrderID: trade.ClientOrderIDMalformed,
 }
 
+//fault:f94
+//fault:f95
+//fault:f96
+//fault:f97
+//fault:f98
 func TestEveryDialectRefusesHostileValuesWithCodeAndField(t *testing.T) {
 	for _, d := range all() {
 		for _, f := range d.Fields {
@@ -190,6 +195,7 @@ func TestEveryDialectRefusesHostileValuesWithCodeAndField(t *testing.T) {
 	}
 }
 
+//fault:f99
 func TestEveryDialectRefusesEachKeyMissingDoubledAndMisspelled(t *testing.T) {
 	for _, d := range all() {
 		base := string(arguments(d, 0, ""))

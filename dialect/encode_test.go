@@ -29,6 +29,7 @@ func orders(t *rapid.T) trade.Order {
 	return o
 }
 
+//fault:f99
 func TestParseOfEncodeIsTheSameOrderInEveryDialect(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := orders(rt)

@@ -13,6 +13,8 @@ import (
 // TestCrashAtEveryStepOfAnApproval ends the process at each step between a person's press and the outcome, opens the
 // directory again, in time and too late, and makes sure that the order reached the broker at most once and that its end is
 // known.
+//
+//fault:f56
 func TestCrashAtEveryStepOfAnApproval(t *testing.T) {
 	for step, want := range map[string]struct {
 		sent          int

@@ -138,6 +138,7 @@ func byAgent(a trade.Agent) func(*gate.Call) { return func(c *gate.Call) { c.Ori
 func inSession(s trade.Session) func(*gate.Call) { return func(c *gate.Call) { c.Origin.Session = s } }
 
 //attack:gate-approved-once
+//fault:f56
 func TestApprovedProposalIsExecutedOnceAtOnce(t *testing.T) {
 	o := newOffice(t)
 	d := o.propose(t, buy(t, "10", tier(trade.TierPropose)))
@@ -176,6 +177,7 @@ func TestDeniedProposalReachesNobody(t *testing.T) {
 //attack:gate-approve-once
 //attack:gate-attempts
 //attack:ledger-proposal-expiry
+//fault:f53
 func TestEveryActionInEveryState(t *testing.T) {
 	two := func(c *gate.Config) { d := trade.Whole(100); c.Approval.TwoAbove = &d }
 	states := map[string]func(t *testing.T, o *office, d ledger.Decision){
@@ -278,6 +280,7 @@ func (o *office) writePolicy(t testing.TB, text string) {
 
 //attack:gate-approver-listed
 //attack:gate-digest-bound
+//fault:f56
 func TestPressThatDoesNotCount(t *testing.T) {
 	o := newOffice(t)
 	d, other := o.propose(t, buy(t, "10")), o.propose(t, buy(t, "20"))
@@ -426,6 +429,7 @@ func TestApprovalOfSomebodyWhoIsGoneDoesNotCount(t *testing.T) {
 
 //attack:gate-proposal-expires
 //attack:gate-proposal-most
+//fault:f52
 func TestExpiryIsStrict(t *testing.T) {
 	o := newOffice(t)
 	d := o.propose(t, buy(t, "10"))
@@ -456,6 +460,7 @@ func TestExpiryIsStrict(t *testing.T) {
 // TestApprovalIsAsGoodAsItsTime approves in time, and the process ends before the order is sent.
 //
 //attack:gate-execute-within
+//fault:f61
 func TestApprovalIsAsGoodAsItsTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		pass time.Duration
@@ -512,6 +517,7 @@ func (o *office) crashAt(t *testing.T, step string, act func(*gate.Gate)) *gate.
 //
 //attack:gate-policy-changed
 //attack:gate-approve-killed
+//fault:f62
 func TestWhatChangesBetweenApprovalAndExecutionDenies(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*testing.T, *office)

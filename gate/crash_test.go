@@ -136,6 +136,8 @@ func start(t *testing.T, home string, env ...string) *exec.Cmd {
 // I1, I2, I7, I8, I9 and I10.
 //
 //attack:gate-no-record-no-permit
+//fault:f40
+//fault:f49
 func TestCrashAtEveryStep(t *testing.T) {
 	for step, executed := range map[string]bool{ // whether the venue has the order when the process ends
 		"policy written": false, "journal made": false, "before decide": false, "decided": false, "before send": false, "before the venue": false,
@@ -299,6 +301,8 @@ func race(home string) int {
 
 // TestOneClientOrderIDFromManyProcessesIsExecutedOnce has 4 processes of 64 goroutines send one order under one client
 // order id, each through a tool call of its own. The call's id differs, so the client order id alone joins them.
+//
+//fault:f49
 func TestOneClientOrderIDFromManyProcessesIsExecutedOnce(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	if err := os.Mkdir(home, 0o700); err != nil {

@@ -40,6 +40,7 @@ func TestCompliantOrderIsSentOnceAndRecorded(t *testing.T) {
 	}
 }
 
+//fault:f16
 func TestDenialsAreRecordedAndReachNoBroker(t *testing.T) {
 	v := &venue{}
 	g := open(t, v)
@@ -73,6 +74,8 @@ func TestDenialsAreRecordedAndReachNoBroker(t *testing.T) {
 
 //attack:gate-policy-mode
 //attack:gate-policy-bytes
+//fault:f10
+//fault:f70
 func TestUnusablePolicyDeniesEverything(t *testing.T) {
 	v := &venue{}
 	var cfg gate.Config
@@ -131,6 +134,7 @@ func TestPolicyIsReadAgainOnEveryCall(t *testing.T) {
 	}
 }
 
+//fault:f32
 func TestRepeatAnswersTheFirstDecisionAndExecutesNothing(t *testing.T) {
 	for name, with := range map[string]func(*gate.Call){"tool-call id": withCall("c1"), "client order id": withOrder("o1")} {
 		v := &venue{}
@@ -179,6 +183,8 @@ func TestIDsAreScoped(t *testing.T) {
 	}
 }
 
+//fault:f33
+//fault:f35
 func TestUnclearAnswersAreUnknownAndKeepTheReservation(t *testing.T) {
 	long := trade.Decimal{}
 	_ = long
@@ -211,6 +217,7 @@ func TestUnclearAnswersAreUnknownAndKeepTheReservation(t *testing.T) {
 }
 
 //attack:gate-unclear-is-unknown
+//fault:f47
 func TestOnlyDefiniteAnswersFail(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer func(context.Context, gate.Cleared) (gate.Receipt, error)
@@ -242,6 +249,7 @@ func TestOnlyDefiniteAnswersFail(t *testing.T) {
 }
 
 //attack:gate-broker-wait
+//fault:f36
 func TestLateAnswerSettlesAnUnknownOutcome(t *testing.T) {
 	release := make(chan struct{})
 	v := &venue{answer: func(context.Context, gate.Cleared) (gate.Receipt, error) { // it does not heed its deadline
@@ -269,6 +277,7 @@ func eventually(t testing.TB, what string, done func() bool) {
 	t.Fatalf("%s did not come", what)
 }
 
+//fault:f22
 func TestSellsFitTheLongPositionOnlyOnce(t *testing.T) {
 	v := &venue{}
 	g := open(t, v)
@@ -348,6 +357,7 @@ func TestOrderForAnotherAccountIsNotSent(t *testing.T) {
 
 //attack:gate-clock-behind
 //attack:gate-clock-halts
+//fault:f113
 func TestClockBehindTheRecordDenies(t *testing.T) {
 	now := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 	g := open(t, nil, func(c *gate.Config) { c.Now = func() time.Time { return now } })
@@ -437,6 +447,7 @@ func TestFaultyInputIsKeptByLengthHashAndHead(t *testing.T) {
 	}
 }
 
+//fault:f11
 func TestJournalWithoutKillStateIsStopped(t *testing.T) {
 	// A journal that does not begin with the kill switch's state was not made by us: nothing says that it is off.
 	j := emptyJournal(t)

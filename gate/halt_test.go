@@ -16,6 +16,7 @@ import (
 )
 
 //attack:gate-rejections
+//fault:f50
 func TestFiveRejectionsInARowStopTheAccount(t *testing.T) {
 	o := newOffice(t)
 	reject := func(context.Context, gate.Cleared) (gate.Receipt, error) {
@@ -48,6 +49,7 @@ func TestFiveRejectionsInARowStopTheAccount(t *testing.T) {
 }
 
 //attack:gate-unexplained
+//fault:f39
 func TestFillThatNoDecisionExplainsStopsTheAccount(t *testing.T) {
 	for name, edit := range map[string]func(*gate.Config){"exclusive": func(*gate.Config) {}, "shared": shared} {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +75,7 @@ func TestFillThatNoDecisionExplainsStopsTheAccount(t *testing.T) {
 //
 //attack:gate-start-compare
 //attack:gate-cancel-strange
+//fault:f40
 func TestOrderThatTheJournalDoesNotKnowStopsTheAccountAtTheStart(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, *office, string){
 		"the journal": func(t *testing.T, o *office, backup string) {
@@ -134,6 +137,7 @@ func TestFillOfAnOrderThatWaitsForPeopleIsNotExplained(t *testing.T) {
 
 //attack:gate-reconcile
 //attack:gate-reconcile-tries
+//fault:f40
 func TestReconcile(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(*testing.T, *office)
@@ -173,6 +177,8 @@ func TestReconcile(t *testing.T) {
 }
 
 // TestReconcileSettlesWhatWasUnknown: an order whose answer was lost is looked up under the id that it was sent with.
+//
+//fault:f33
 func TestReconcileSettlesWhatWasUnknown(t *testing.T) {
 	o := newOffice(t)
 	o.v.answer = func(_ context.Context, c gate.Cleared) (gate.Receipt, error) {

@@ -31,6 +31,7 @@ type venue struct {
 
 	cancelErr error       // of a cancel that does not arrive
 	short     bool        // it holds one share less of everything than its fills say
+	splits    int64       // it holds that many times what its fills say, where it is not zero
 	strange   trade.Order // an order that works there and is not ours
 	forgets   bool        // it shows no working order
 	moves     bool        // something happens whenever it is asked
@@ -119,6 +120,9 @@ func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
 	for sym, q := range held {
 		if v.short {
 			q = q.Sub(trade.Whole(1))
+		}
+		for range v.splits - 1 {
+			q = q.Add(held[sym])
 		}
 		h.Positions = append(h.Positions, gate.Holding{Symbol: sym, Quantity: q})
 	}

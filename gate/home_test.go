@@ -155,6 +155,7 @@ func TestDefaultPolicyIsWrittenOnlyWithANewJournal(t *testing.T) {
 }
 
 //attack:gate-journal-lost
+//fault:f11
 func TestLostJournalIsNotANewBeginning(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	g, err := gate.Open(ctx, config(home, nil))
@@ -301,6 +302,7 @@ func TestManyMayMakeOneHome(t *testing.T) {
 }
 
 //attack:gate-lock-wait
+//fault:f125
 func TestLockedJournalAnswersUnavailableInTime(t *testing.T) {
 	v := &venue{}
 	var cfg gate.Config
@@ -432,6 +434,9 @@ func TestVenueWithoutAWorkingOrderIsRefusedBeforeItsFirstEvent(t *testing.T) {
 }
 
 // TestRecoveryAsksTheBrokerForLostOutcomes: each answer of the broker, after the sender has gone.
+//
+//fault:f36
+//fault:f40
 func TestRecoveryAsksTheBrokerForLostOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lookup func(trade.BrokerOrderID) (gate.Receipt, error)

@@ -40,6 +40,8 @@ func scopeOf(t testing.TB, text string) ledger.Scope {
 
 //attack:gate-kill
 //attack:ledger-kill-latched
+//fault:f12
+//fault:f113
 func TestKillStopsItsScopeAndNoOther(t *testing.T) {
 	for text, stopped := range map[string]map[string]bool{
 		"everything":    {"local AAPL": true, "local MSFT": true, "other AAPL": true},
@@ -98,6 +100,8 @@ func TestKillStopsItsScopeAndNoOther(t *testing.T) {
 
 //attack:gate-reset-person
 //attack:gate-reason-text
+//fault:f12
+//fault:f70
 func TestOnlyAPersonResets(t *testing.T) {
 	o := newOffice(t)
 	must(o.Kill(ctx, stop("stop")))(t)
@@ -159,6 +163,9 @@ func TestTiersOfTheGate(t *testing.T) {
 
 // TestKillCancelsAndReports: what works is cancelled, what cannot be cancelled is said to be there, what nobody can tell is
 // unknown; a cancel passes while the switch is engaged.
+//
+//fault:f05
+//fault:f10
 func TestKillCancelsAndReports(t *testing.T) {
 	o := newOffice(t)
 	o.v.rests = true
@@ -244,6 +251,7 @@ func TestPendingCancelOutlivesAReset(t *testing.T) {
 // TestKillCancelsThoughEventsCannotBeRead: what cannot be looked at does not stop a cancel.
 //
 //attack:gate-cancel-wanted
+//fault:f07
 func TestKillCancelsThoughEventsCannotBeRead(t *testing.T) {
 	o := newOffice(t)
 	o.v.rests = true
@@ -324,6 +332,7 @@ func TestAgentDoesNotEndWhatAPersonKeeps(t *testing.T) {
 // TestKillCancelsWithoutAJournal: the broker is asked to cancel although nothing can be recorded.
 //
 //attack:gate-cancel-unrecorded
+//fault:f125
 func TestKillCancelsWithoutAJournal(t *testing.T) {
 	for text, want := range map[string]int{"everything": 2, "symbol:AAPL": 1, "agent:local": 0} {
 		t.Run(text, func(t *testing.T) {
@@ -353,6 +362,8 @@ func TestKillCancelsWithoutAJournal(t *testing.T) {
 }
 
 // TestStopOutlivesTheJournal: the journal is put back from before the stop, and the stop still stands.
+//
+//fault:f12
 func TestStopOutlivesTheJournal(t *testing.T) {
 	o := newOffice(t)
 	backup := filepath.Join(t.TempDir(), "backup.db")
@@ -386,6 +397,7 @@ func TestStopOutlivesTheJournal(t *testing.T) {
 // TestReductionPassesAKill: a person may sell what the broker shows, and no more, while everything is stopped.
 //
 //attack:gate-reduction
+//fault:f77
 func TestReductionPassesAKill(t *testing.T) {
 	o := newOffice(t)
 	wantDecision(t, o.Execute(ctx, buy(t, "10")), policy.Allow, ledger.Succeeded, "")
@@ -422,6 +434,7 @@ func TestReductionPassesAKill(t *testing.T) {
 // TestNothingLeavesAfterAKill kills in the middle of a batch of 50 parallel orders at a slow broker.
 //
 //attack:gate-kill-waits
+//fault:f08
 func TestNothingLeavesAfterAKill(t *testing.T) {
 	var returned atomic.Bool
 	v := &venue{}
@@ -535,6 +548,8 @@ func flood(home string) int {
 }
 
 // TestKillStopsThreeProcesses kills from one process what three others are sending.
+//
+//fault:f08
 func TestKillStopsThreeProcesses(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	g := reopen(t, config(home, nil))

@@ -146,7 +146,7 @@ func TestAStopInMemoryWaitsForNothing(t *testing.T) {
 	}
 }
 
-// attack:gate-memory-records
+//attack:gate-memory-records
 func TestMemoryForgetsWhatHasEndedAndNothingElse(t *testing.T) {
 	now := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 	m, seen := inMemory(t, &desk{}, &now)
@@ -168,7 +168,7 @@ func TestMemoryForgetsWhatHasEndedAndNothingElse(t *testing.T) {
 	}
 }
 
-// attack:gate-memory-people
+//attack:gate-memory-people
 func TestMemoryKnowsSoManyPeopleAndNoMore(t *testing.T) {
 	now := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 	m, _ := inMemory(t, &desk{}, &now)

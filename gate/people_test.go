@@ -19,6 +19,7 @@ import (
 //attack:gate-owner-once
 //attack:gate-owner-only
 //attack:gate-names
+//fault:f70
 func TestOnlyTheOwnerAdministers(t *testing.T) {
 	o := newOffice(t)
 	_, err := o.MakeOwner(ctx, gate.PersonTerms{Name: "mallory", Approver: true})
@@ -206,6 +207,8 @@ func TestDaemonOwnsTheDirectory(t *testing.T) {
 }
 
 //attack:gate-cancel-own
+//fault:f09
+//fault:f89
 func TestAgentCancelsItsOwn(t *testing.T) {
 	o := newOffice(t)
 	o.v.rests = true

@@ -137,6 +137,7 @@ func TestCallsWithoutIDsJoinByOrderEachPermissionOnce(t *testing.T) {
 	wantRows(t, g, ledger.Succeeded, ledger.Succeeded, ledger.Succeeded)
 }
 
+//fault:f28
 func TestRequireHookRefusesACallThatNoHookPermitted(t *testing.T) {
 	v := &venue{}
 	g := open(t, v, func(c *gate.Config) { c.RequireHook = true })

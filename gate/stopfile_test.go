@@ -36,6 +36,7 @@ func wantStopFile(t *testing.T, g *gate.Gate, home, reason string) {
 //attack:gate-stop-file-bytes
 //attack:gate-stop-file-mode
 //attack:gate-stop-file-depth
+//fault:f11
 func TestStopFile(t *testing.T) {
 	for name, text := range map[string]string{
 		"of ours":      `{"scope":"everything","by":"x","reason":"there is a stop file in the data directory"}`,
@@ -137,6 +138,8 @@ func TestStopFile(t *testing.T) {
 }
 
 // TestKillWhileTheJournalIsLocked: another process holds the write lock for longer than a caller waits.
+//
+//fault:f125
 func TestKillWhileTheJournalIsLocked(t *testing.T) {
 	o := newOffice(t, func(c *gate.Config) { c.LockWait, c.SendWithin = 50*time.Millisecond, time.Millisecond })
 	j := must(journal.Open(ctx, journal.Config{Path: filepath.Join(o.cfg.Home, gate.JournalName), LockWait: time.Second, Follower: deaf{}}))(t)
@@ -177,6 +180,7 @@ func (deaf) Snapshot(int) []byte               { return nil }
 // stop file is written, and a kill stands.
 //
 //attack:gate-trip
+//fault:f124
 func TestJournalThatFailsEngages(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, path string){
 		"missing": func(t *testing.T, path string) {
@@ -230,6 +234,7 @@ func TestJournalThatFailsEngages(t *testing.T) {
 // TestJournalThatIsDamagedInPlaceIsNoticed: the running connection may not see it; the next comparison with the broker does.
 //
 //attack:gate-witness
+//fault:f11
 func TestJournalThatIsDamagedInPlaceIsNoticed(t *testing.T) {
 	v := &venue{}
 	home := filepath.Join(t.TempDir(), "home")
@@ -310,6 +315,7 @@ func full(home string) int {
 	return 6
 }
 
+//fault:f124
 func TestFullDiskEngages(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	if err := must(gate.Open(ctx, config(home, nil)))(t).Close(); err != nil {

@@ -234,6 +234,7 @@ func TestDenialsThroughTheGateAreRecordedOnce(t *testing.T) {
 	}
 }
 
+//fault:f28
 func TestHarnessThatLetsADeniedCallThroughIsFlagged(t *testing.T) {
 	b := newBench(t, strings.Replace(benchPolicy, `"max_quantity":1000`, `"max_quantity":200`, 1))
 	for run, harness := range map[string]string{"claude_allow": "claude", "codex_allow": "codex"} {
@@ -247,6 +248,8 @@ func TestHarnessThatLetsADeniedCallThroughIsFlagged(t *testing.T) {
 	}
 }
 
+//fault:f26
+//fault:f128
 func TestGateThatCannotJudgeDenies(t *testing.T) {
 	b := newBench(t, benchPolicy)
 	spoil := map[string]func(){

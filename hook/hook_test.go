@@ -84,6 +84,7 @@ func TestAllowedOrderIsGrantedInEachHarnessesOwnWords(t *testing.T) {
 	}
 }
 
+//fault:f27
 func TestDenialIsUnderstoodByEveryHarness(t *testing.T) {
 	limit := func(_ context.Context, c gate.Call) ledger.Decision {
 		n := trade.Whole(66)
@@ -220,6 +221,7 @@ func TestFaultyArgumentsReachTheGateByteForByte(t *testing.T) {
 }
 
 //attack:hook-tool-unknown
+//fault:f120
 func TestGuardedToolWithoutADialectIsDeniedAndRecorded(t *testing.T) {
 	for _, guard := range []Guard{{Match: "mcp__broker__*"}, {Match: "mcp__broker__place_order"}, {Match: "mcp__broker__place_order", Dialect: "no such"}} {
 		g := &fakeGate{}
@@ -358,6 +360,8 @@ func TestNamesAndIdsAreBounded(t *testing.T) {
 	}
 }
 
+//fault:f26
+//fault:f128
 func TestWhateverFailsBeforeACallDenies(t *testing.T) {
 	boom := func(context.Context, gate.Call) ledger.Decision { panic("boom") }
 	cases := map[string]func(*Config){
@@ -388,6 +392,7 @@ func TestWhateverFailsBeforeACallDenies(t *testing.T) {
 	}
 }
 
+//fault:f26
 func TestUnreadableGuardsDenyEveryTool(t *testing.T) {
 	cfg := benchConfig("claude", nil)
 	cfg.GuardsErr = errors.New("guards[0] has no match")
@@ -426,6 +431,8 @@ func (g *guarded) String() string {
 }
 
 //attack:hook-deadline
+//fault:f26
+//fault:f27
 func TestDeadlineDeniesOnceWhereverTheTimeWent(t *testing.T) {
 	if MaxWait != 2*time.Second {
 		t.Fatalf("MaxWait is %s", MaxWait)

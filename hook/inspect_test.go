@@ -158,6 +158,7 @@ func TestPrintRefusesWhatCannotBePasted(t *testing.T) {
 //
 //attack:hook-harness-wait
 //attack:hook-harness-wait-most
+//fault:f27
 func TestDisarmedSettingsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		harness, old, new string
@@ -340,6 +341,7 @@ func TestBinaryOfAnotherNameIsKnownByItsPath(t *testing.T) {
 	}
 }
 
+//fault:f27
 func TestHookThatStartsNothingIsNotArmed(t *testing.T) {
 	for _, harness := range harnesses() {
 		to := Target{Harness: harness, Binary: "/old/sallyport"}

@@ -9,6 +9,7 @@ import (
 // TestGuardHoldsUnderEachNameThatHarnessesGive writes a guard in one harness's name of a tool and calls the tool by another's.
 //
 //attack:hook-mcp-names
+//fault:f72
 func TestGuardHoldsUnderEachNameThatHarnessesGive(t *testing.T) {
 	const long = "mcp__a_broker_with_a_long_name__place_an_order_of_a_very_long_kind"
 	for _, c := range []struct {
@@ -64,6 +65,7 @@ func TestGuardHoldsUnderEachNameThatHarnessesGive(t *testing.T) {
 // TestPassUnderAnotherNameNeverLiftsAGuard tries passes that fold to as much as a guard, and less, and more.
 //
 //attack:hook-mcp-names
+//fault:f72
 func TestPassUnderAnotherNameNeverLiftsAGuard(t *testing.T) {
 	guard := func(match string) Guard { return Guard{Match: match, Dialect: "alpaca"} }
 	pass := func(match string) Guard { return Guard{Match: match, Pass: true} }
@@ -98,6 +100,8 @@ func TestPassUnderAnotherNameNeverLiftsAGuard(t *testing.T) {
 }
 
 // TestOfTwoGuardsTheStricterCountsWhateverTheirOrder has two guards fold to the same name.
+//
+//fault:f72
 func TestOfTwoGuardsTheStricterCountsWhateverTheirOrder(t *testing.T) {
 	a, b := Guard{Match: "mcp__a__b_*", Dialect: "alpaca", Account: "one"}, Guard{Match: "mcp__a_b__*"}
 	for _, guards := range [][]Guard{{a, b}, {b, a}} {

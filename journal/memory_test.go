@@ -77,7 +77,7 @@ func gather(all iter.Seq2[Record, error]) (rs []Record) {
 	return rs
 }
 
-// attack:journal-memory
+//attack:journal-memory
 func TestMemoryKeepsTheNewestAndWhatIsWanted(t *testing.T) {
 	want := map[string]bool{"7": true, "9": true}
 	m := NewMemory(MemoryConfig{Newest: 10, Wanted: func(r Record) bool { return want[string(r.Body)] }})

@@ -219,6 +219,7 @@ func TestAverageIsExactCostRoundedAgainstUs(t *testing.T) {
 
 //attack:ledger-day-baseline
 //attack:ledger-day-peak
+//fault:f109
 func TestBaselineOfADayStays(t *testing.T) {
 	day := func(date, equity string) Event {
 		return DayBegan{Account: "paper", Date: date, Start: t0, Equity: decimal(equity)}

@@ -177,6 +177,7 @@ func TestRejectionsAndDenialsHaltUntilAPersonResets(t *testing.T) {
 	d.want("a buy 1@100", "allow")
 }
 
+//fault:f14
 func TestLossOfTheDayHaltsAndLetsTheWayOut(t *testing.T) {
 	d := newDesk(t, `"daily_loss": {"halt_above": "2000.00"}, "drawdown_percent": {"halt_above": "5"}`)
 	d.want("a buy 1@100", "allow") // the day begins at 110000

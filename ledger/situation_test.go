@@ -126,6 +126,8 @@ func TestWhatIsNotKnownStaysSo(t *testing.T) {
 }
 
 // TestBaselineIsRecordedOnceADay: the second judgement of a day has nothing to record unless there is a new peak.
+//
+//fault:f109
 func TestBaselineIsRecordedOnceADay(t *testing.T) {
 	s := began(deal(t, 1, 1, "+10@100"))
 	newYork := time.Date(2026, 11, 1, 4, 0, 0, 0, time.UTC) // midnight of the day of 25 hours

@@ -42,6 +42,7 @@ func in(s Session) string {
 	return "none"
 }
 
+//fault:f108
 func TestSessionsToTheirInstant(t *testing.T) {
 	c := calendar(t)
 	for _, tt := range []struct{ name, at, want, regular, extended string }{
@@ -89,6 +90,7 @@ func TestSessionsToTheirInstant(t *testing.T) {
 }
 
 //attack:market-calendar
+//fault:f108
 func TestOutsideItsYearsTheCalendarSaysNothing(t *testing.T) {
 	c := calendar(t)
 	for at, want := range map[string]string{

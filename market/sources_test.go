@@ -46,6 +46,7 @@ func bounds(age time.Duration, spread, divergence string) Bounds {
 //attack:market-quote-age
 //attack:market-quote-spread
 //attack:market-quote-divergence
+//fault:f105
 func TestLookAtBoundsOverAndUnder(t *testing.T) {
 	usual := bounds(30*time.Second, "200", "100")
 	other := quoted(t, "100", "101", 0).(fixed)

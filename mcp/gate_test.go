@@ -122,6 +122,8 @@ func TestGateBehindTheProtocol(t *testing.T) {
 }
 
 // TestSixtyFourCallsWithOneIDPlaceOneOrder sends the same client order id in parallel; exactly one order may leave.
+//
+//fault:f32
 func TestSixtyFourCallsWithOneIDPlaceOneOrder(t *testing.T) {
 	g, b, _ := realGate(t)
 	tools := newTools(t, g)

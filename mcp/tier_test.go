@@ -160,6 +160,10 @@ func TestTheGateIsToldTheTierAndTheDialect(t *testing.T) {
 }
 
 // TestNoToolApprovesResetsOrChangesATier holds the table, and all that the tools could reach at all, to a list.
+//
+//fault:f51
+//fault:f70
+//fault:f120
 func TestNoToolApprovesResetsOrChangesATier(t *testing.T) {
 	for _, row := range newTools(t, &fakeGate{}).rows {
 		for _, word := range []string{"approve", "decline", "reset", "tier", "policy_set", "people", "agents", "reduce", "resolve"} {

@@ -41,6 +41,7 @@ var published = []struct {
 	{"trade_execute", trade.TierExecute, true, false},
 }
 
+//fault:f120
 func TestTableHasThePublishedToolsAndNoOther(t *testing.T) {
 	rows := newTools(t, &fakeGate{}).List()
 	if len(rows) != len(published) {
@@ -118,6 +119,7 @@ func TestConfiguredAccountWins(t *testing.T) {
 	}
 }
 
+//fault:f80
 func TestCheckNeverExecutes(t *testing.T) {
 	g := &fakeGate{}
 	tools := newTools(t, g)
@@ -209,6 +211,7 @@ func TestOnlyAnAcceptedOrderIsNoError(t *testing.T) {
 	}
 }
 
+//fault:f120
 func TestUnknownToolIsAnswered(t *testing.T) {
 	for _, name := range []string{
 		"", "x", "Paper_place_order_a", "paper_place_order_a ", "paper_place_order_a\x00", "mcp__sallyport__paper_place_order_a",

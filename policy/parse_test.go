@@ -16,6 +16,8 @@ import (
 
 // TestConfigurationErrors runs the files of testdata/config: policies that are none, and what is said of them. An input
 // that begins with a double quote is a Go string, for bytes that a text file cannot hold.
+//
+//fault:f118
 func TestConfigurationErrors(t *testing.T) {
 	datadriven.Walk(t, "testdata/config", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -22,6 +22,8 @@ import (
 //attack:policy-rule-id
 //attack:policy-duration
 //attack:policy-count
+//fault:f14
+//fault:f118
 func TestConfigurationErrorsOfVersion2(t *testing.T) {
 	datadriven.Walk(t, "testdata/config2", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -48,6 +48,8 @@ func word(r policy.Reason, v policy.Verdict) string {
 }
 
 // TestEveryBoundOfTheExampleIsAlive: a limit that nothing can pass would be a limit in name only.
+//
+//fault:f14
 func TestEveryBoundOfTheExampleIsAlive(t *testing.T) {
 	b := example(t)
 	if n := prove(t, b); n != 22 {

@@ -330,6 +330,7 @@ func TestCallsInFlightAreBoundedAndAHangUpEndsNone(t *testing.T) {
 //attack:rest-body-bytes
 //attack:rest-one-decision
 //attack:rest-faults
+//fault:f121
 func TestWhateverIsPostedAsAnOrderIsOneDecisionOnRecord(t *testing.T) {
 	r := newRig(t)
 	many := strings.Repeat(`{"code":"FIELD_UNKNOWN","message":"x"},`, 65)
@@ -543,6 +544,9 @@ func TestAgentSeesItsOwnOnly(t *testing.T) {
 }
 
 // TestNoAgentApprovesResetsOrAdministers tries every path of people's half with every agent's token on both halves.
+//
+//fault:f51
+//fault:f70
 func TestNoAgentApprovesResetsOrAdministers(t *testing.T) {
 	r := newRig(t)
 	held := r.trader().Propose(ctx, order(t, "buy", "AAPL", "2", "150"))
@@ -581,6 +585,7 @@ func TestNoAgentApprovesResetsOrAdministers(t *testing.T) {
 }
 
 //attack:rest-digest-prefix
+//fault:f59
 func TestDigestIsOfTheNamedProposalOnly(t *testing.T) {
 	r := newRig(t)
 	c, olga := r.trader(), r.person(r.owner)

@@ -42,6 +42,8 @@ func toolsOf(t *testing.T, c *rest.Client) *mcp.Tools {
 }
 
 // TestEveryToolTellsOneStoryOfADaemonThatIsGone stops the daemon in the middle of a session.
+//
+//fault:f128
 func TestEveryToolTellsOneStoryOfADaemonThatIsGone(t *testing.T) {
 	r := newRig(t)
 	c, err := rest.Dial(rest.ClientConfig{Address: "unix:" + r.dir + "/agents.sock", Token: r.tokens["trader"], Tier: 2, Agent: "local"})

@@ -159,6 +159,7 @@ func TestKeptConnectionThatBreaksIsNotUsedAgainForTheSameCall(t *testing.T) {
 	}
 }
 
+//fault:f128
 func TestCallThatNeverLeftIsADenial(t *testing.T) {
 	for _, address := range []string{"unix:" + filepath.Join(t.TempDir(), "none.sock"), "http://127.0.0.1:1"} {
 		c, err := rest.Dial(rest.ClientConfig{Address: address, Tier: 2, Agent: "local"})

@@ -77,6 +77,7 @@ func (w *world) named() bool {
 	return w.bot.name != ""
 }
 
+//fault:f129
 func TestKillCancelsWhatWorksAndSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.broker.Default = rests
@@ -88,6 +89,7 @@ func TestKillCancelsWhatWorksAndSaysSo(t *testing.T) {
 	w.says(m.place, "nothing filled, and cancelled")
 }
 
+//fault:f129
 func TestResetSaysWhatItDoesAndDoesNot(t *testing.T) {
 	w := newWorld(t, setting{bot: func(c *Config) { c.Chats = []int64{group, second} }})
 	m := w.message(w.propose("buy", "AAPL", "10", "150.00"), group)

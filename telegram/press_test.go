@@ -18,6 +18,7 @@ import (
 )
 
 //attack:telegram-original-kept
+//fault:f74
 func TestApprovalExecutesOnceAndTheMessageKeepsWhatWasDecided(t *testing.T) {
 	w := newWorld(t)
 	id := w.propose("buy", "AAPL", "10", "150.00")
@@ -83,6 +84,7 @@ func refusedPresses() []refusedPress {
 
 //attack:telegram-button-bound
 //attack:telegram-listed
+//fault:f55
 func TestRefusedPressChangesNothingAndIsRecorded(t *testing.T) {
 	for _, c := range refusedPresses() {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
@@ -356,6 +358,7 @@ func TestTwoApproversAreTwoPersons(t *testing.T) {
 	w.submits(1)
 }
 
+//fault:f59
 func TestAfterARestartOldButtonsAreStaleAndProposalsAreShownAnew(t *testing.T) {
 	w := newWorld(t)
 	id := w.propose("buy", "AAPL", "10", "150.00")

@@ -32,6 +32,7 @@ func brief(t *testing.T, words string) gate.Brief {
 
 //attack:telegram-message
 //attack:telegram-outcome-room
+//fault:f64
 func TestMessageIsCutButNeverTheOrderOrTheBinding(t *testing.T) {
 	for _, words := range []string{"x", "\"", "\u202e", "\xff", "𝄞", "_*[`", "\n\n"} {
 		text, whole := compose(brief(t, words))

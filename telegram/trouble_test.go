@@ -34,6 +34,8 @@ const everyMethod = "getMe getUpdates sendMessage editMessageText answerCallback
 //attack:telegram-token-hidden
 //attack:telegram-wait
 //attack:telegram-poll
+//fault:f53
+//fault:f65
 func TestProposalIsDeliveredOnceTelegramIsBack(t *testing.T) {
 	long := strings.Repeat(`{"ok":true,"result":[`, 1+maxAnswer/20)
 	for name, x := range map[string]trouble{
@@ -81,6 +83,7 @@ func TestProposalIsDeliveredOnceTelegramIsBack(t *testing.T) {
 	}
 }
 
+//fault:f65
 func TestUnreachableTelegramIsSaidWithoutTheToken(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
@@ -322,6 +325,7 @@ func (broken) People(context.Context) ([]ledger.Person, error) { panic("broken")
 //attack:telegram-token-clear
 //attack:telegram-chats
 //attack:telegram-every
+//fault:f54
 func TestConfigurationThatIsNotSafeIsRefused(t *testing.T) {
 	good := Config{Token: testToken, Chats: []int64{1}, Gate: blind{}, Now: gatetest.Start, Entropy: gatetest.Entropy(1)}
 	for name, edit := range map[string]func(*Config){

@@ -41,6 +41,8 @@ var decimals = rapid.OneOf(
 )
 
 // TestDecimalAgreesWithRationalNumbers compares every operation with math/big.
+//
+//fault:f103
 func TestDecimalAgreesWithRationalNumbers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		x, y, z := decimals.Draw(rt, "x"), decimals.Draw(rt, "y"), decimals.Draw(rt, "z")
@@ -193,6 +195,8 @@ func TestParseNumberTakesFifteenSignificantDigits(t *testing.T) {
 }
 
 // TestBareNumbersSurviveAFloat is why 15 is the limit: every number of at most 15 digits goes through a float unchanged.
+//
+//fault:f103
 func TestBareNumbersSurviveAFloat(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := decimals.Draw(rt, "literal")

@@ -61,6 +61,7 @@ func TestDigestGoldenValues(t *testing.T) {
 	}
 }
 
+//fault:f68
 func TestDigestIsOfMeaningNotSpelling(t *testing.T) {
 	want := order(t, "buy", "10", "AAPL", "150.5").Digest()
 	for _, same := range []trade.Order{

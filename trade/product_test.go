@@ -10,6 +10,7 @@ import (
 	"sallyport/trade"
 )
 
+//fault:f103
 func TestCmpProductIsExact(t *testing.T) {
 	text := rapid.StringMatching(`(0|[1-9][0-9]{0,11})(\.[0-9]{1,9})?`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,6 +14,7 @@ import (
 )
 
 //attack:paper-one-order-an-id
+//fault:f33
 func TestSameIDAnswersWithTheFirstReceipt(t *testing.T) {
 	v := newVenue(t, "100000")
 	filled := v.send("1", "buy", "AAPL", "10", "150")
@@ -230,6 +231,7 @@ func TestConcurrentOrdersOfOneIDAreOneOrder(t *testing.T) {
 }
 
 //attack:paper-cash
+//fault:f103
 func TestConcurrentBuysCannotEachFitTheLastDollar(t *testing.T) {
 	v := newVenue(t, "450")
 	var wg sync.WaitGroup

@@ -216,6 +216,9 @@ func copyFile(from, to string) error {
 }
 
 // TestAStopReportNeverSaysMoreThanIsKnown shows every state of an order.
+//
+//fault:f10
+//fault:f129
 func TestAStopReportNeverSaysMoreThanIsKnown(t *testing.T) {
 	rep := gate.StopReport{Recorded: true, Repeated: true, Stop: ledger.Stop{Reason: "a\x1b[2Jreason", By: "agent:x"}}
 	for _, s := range []gate.StopState{gate.StopGone, gate.StopStillThere, gate.StopUnknown, gate.StopPending, gate.StopKept} {

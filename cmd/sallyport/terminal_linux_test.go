@@ -96,6 +96,7 @@ func (x *terminal) types(t *testing.T, text string) {
 // and the terminal is afterwards as it was.
 //
 //attack:cli-no-echo
+//fault:f71
 func TestAPersonAtATerminal(t *testing.T) {
 	h := &house{t: t, home: filepath.Join(shortDir(t), "d")}
 	h.must(exitFine, nil, "init", "--quotes-sample")
@@ -170,6 +171,7 @@ func TestAPersonAtATerminal(t *testing.T) {
 // TestAWrongDigestIsAskedThreeTimes types a wrong one until nothing more is asked, and then another time an interruption.
 //
 //attack:cli-digest-tries
+//fault:f71
 func TestAWrongDigestIsAskedThreeTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, `{}`)
