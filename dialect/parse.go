@@ -73,6 +73,7 @@ type reading struct {
 
 // begin names every field, so that the fault of a missing one can say it, and sets the fixed terms.
 func (r *reading) begin() {
+	r.draft.StopPrice.Name = "stop_price"
 	for i := range r.d.Fields {
 		slot(&r.draft, r.d.Fields[i].Term).Name = r.d.Fields[i].Name
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sallyport/ledger"
-	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -77,25 +76,6 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 	return b, nil
 }
 
-// effectOf computes what an order does to a position.
-func effectOf(o trade.Order, f policy.Facts) (word string, after trade.Decimal) {
-	if o.Side() == trade.Buy {
-		after = f.Position.Add(o.Quantity())
-		if f.Position.Sign() > 0 {
-			return "increase", after
-		}
-		return "open", after
-	}
-	after = f.Position.Sub(o.Quantity())
-	switch after.Sign() {
-	case 0:
-		return "close", after
-	case 1:
-		return "reduce", after
-	}
-	return "SHORT", after
-}
-
 // maxShownRules and maxShownReason bound the text of a brief.
 const (
 	//limit:gate-brief-rules A person is shown at most 5 reasons of a hold, and how many more there are.
@@ -107,23 +87,18 @@ const (
 // Text is the message to a person: plain, deterministic, in a fixed order, with what others wrote escaped and last.
 func (b Brief) Text() string {
 	var w strings.Builder
-	d, o := b.Decision, b.Decision.Order
+	d := b.Decision
 	left := d.Hold.Expires.Sub(b.Now).Truncate(time.Second)
 	fmt.Fprintf(&w, "Sallyport - %s, account %s\n", strings.ToUpper(venueKind(b.Account)), b.Account)
 	fmt.Fprintf(&w, "Agent %s%s\n", d.Agent, sessionOf(b.Session))
 	fmt.Fprintf(&w, "Proposal %s\n", d.Intent)
 	fmt.Fprintf(&w, "Expires %s UTC, in %s\n\n", d.Hold.Expires.UTC().Format("2006-01-02 15:04:05"), max(left, 0))
-	fmt.Fprintf(&w, "%s TO %s %s %s (shares) %s %s %s\n", strings.ToUpper(o.Side().String()), strings.ToUpper(b.Effect), o.Quantity(),
-		o.Symbol(), strings.ToUpper(o.Type().String()), o.LimitPrice().Money(), strings.ToUpper(o.TimeInForce().String()))
-	fmt.Fprintf(&w, "Worst-case value %s USD (quantity x limit price)\n", o.Notional().Money())
-	if b.Cash != nil {
-		fmt.Fprintf(&w, "Cash %s USD%s\n", b.Cash.Money(), cashAfter(o, *b.Cash))
-	} else {
-		w.WriteString("Cash unknown: the broker cannot be asked\n")
-	}
-	fmt.Fprintf(&w, "Position %s %s -> %s (pending buys %s, sells %s)\n", o.Symbol(), b.Position, b.After, b.Working, b.Selling)
+	w.WriteString(b.terms())
+	w.WriteString(b.money())
+	w.WriteString(b.position())
 	w.WriteString(b.market())
-	w.WriteString("Exits: no stop loss, no take profit\n\nWhy held:\n")
+	w.WriteString(b.exits())
+	w.WriteString("\nWhy held:\n")
 	for i, r := range d.Reasons {
 		if i == maxShownRules {
 			fmt.Fprintf(&w, "  +%d more\n", len(d.Reasons)-i)
@@ -143,7 +118,7 @@ func (b Brief) Text() string {
 	if d.Hold.Permits {
 		w.WriteString("After approval the agent's own tool makes the call, not Sallyport\n")
 	}
-	fmt.Fprintf(&w, "\nOrder digest %s, policy %s\n", o.Digest().String()[:8], short(d.PolicySHA256))
+	fmt.Fprintf(&w, "\nOrder digest %s, policy %s\n", d.Order.Digest().String()[:8], short(d.PolicySHA256))
 	if b.Policy != d.PolicySHA256 {
 		fmt.Fprintf(&w, "THE POLICY HAS CHANGED to %s: an approval will be refused\n", short(b.Policy))
 	}
@@ -175,14 +150,6 @@ func sessionOf(s trade.Session) string {
 	return ", session " + trade.Printable(string(s), 64)
 }
 
-func cashAfter(o trade.Order, cash trade.Decimal) string {
-	after := cash.Sub(o.Notional())
-	if o.Side() == trade.Sell {
-		after = cash.Add(o.Notional())
-	}
-	return " -> " + after.Money()
-}
-
 func short(hash string) string {
 	if hash == "" {
 		return "none"
@@ -197,6 +164,13 @@ func (b Brief) market() string {
 	}
 	q := b.Quote
 	age := b.Now.Sub(q.At).Truncate(time.Second)
-	return fmt.Sprintf("Market bid %s, ask %s, last %s; %s old\nLimit against last: %s USD\n",
-		q.Bid.Money(), q.Ask.Money(), q.Last.Money(), age, b.Decision.Order.LimitPrice().Sub(q.Last).Money())
+	text := fmt.Sprintf("Market bid %s, ask %s, last %s; %s old\n", q.Bid.Money(), q.Ask.Money(), q.Last.Money(), age)
+	o := b.Decision.Order
+	if stop := o.StopPrice(); stop.Sign() > 0 {
+		text += "Stop against last: " + stop.Sub(q.Last).Money() + " USD\n"
+	}
+	if limit := o.LimitPrice(); limit.Sign() > 0 {
+		text += "Limit against last: " + limit.Sub(q.Last).Money() + " USD\n"
+	}
+	return text
 }

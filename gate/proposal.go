@@ -64,18 +64,32 @@ func (j *judgement) holding(r *ledger.Ruling) {
 		return
 	}
 	terms := j.g.cfg.Approval
-	notional := j.call.Order.Notional()
-	if terms.HoldAbove != nil && notional.Cmp(*terms.HoldAbove) > 0 {
+	if terms.HoldAbove != nil && j.passes(*terms.HoldAbove) {
+		worth := j.worth()
 		r.Effect = policy.Hold
 		r.Reasons = append(r.Reasons, policy.Reason{
-			Code: policy.ApprovalRequired, Field: "notional", Limit: terms.HoldAbove.Money(), Observed: notional.Money(),
-			Message: fmt.Sprintf("a person must approve an order of more than %s; this one is worth %s", terms.HoldAbove.Money(), notional.Money()),
+			Code: policy.ApprovalRequired, Field: "notional", Limit: terms.HoldAbove.Money(), Observed: worth,
+			Message: fmt.Sprintf("a person must approve an order of more than %s; this one is worth %s", terms.HoldAbove.Money(), worth),
 		})
 	}
 	if j.proposing {
 		r.Effect = policy.Hold
 		r.Reasons = append(r.Reasons, policy.Reason{Code: policy.ApprovalRequired, Message: j.waits()})
 	}
+}
+
+// passes reports whether the order may be worth more than an amount: one without a limit price may.
+func (j *judgement) passes(amount trade.Decimal) bool {
+	worth, known := j.call.Order.Notional()
+	return !known || worth.Cmp(amount) > 0
+}
+
+// worth says what the order is worth by its own terms.
+func (j *judgement) worth() string {
+	if worth, known := j.call.Order.Notional(); known {
+		return worth.Money()
+	}
+	return "unknown"
 }
 
 // waits says for whom a proposal waits, and that nobody can decide now where that is so.
@@ -107,7 +121,7 @@ func (j *judgement) heldHere(at time.Time, r *ledger.Ruling) (open *ledger.Open,
 		return nil, hold
 	}
 	hold = ledger.Hold{Expires: at.Add(terms.Expires), Within: terms.Within, Approvers: 1, Permits: !j.executing}
-	if terms.TwoAbove != nil && j.call.Order.Notional().Cmp(*terms.TwoAbove) > 0 {
+	if terms.TwoAbove != nil && j.passes(*terms.TwoAbove) {
 		hold.Approvers = 2
 	}
 	return nil, hold

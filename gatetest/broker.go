@@ -163,7 +163,7 @@ func (b *Broker) known(c gate.Cleared) (gate.Receipt, bool) {
 	return gate.Receipt{}, false
 }
 
-// Accept takes an order as a venue does that has enough of everything but cash: it fills at its limit at once, or
+// Accept takes an order as a venue does that has enough of everything but cash: it fills at once at its limit, or
 // rests. Answers call it; an id that is known keeps its first receipt.
 func (b *Broker) Accept(c gate.Cleared, fill bool) gate.Receipt {
 	b.mu.Lock()
@@ -176,7 +176,8 @@ func (b *Broker) accept(c gate.Cleared, fill bool) gate.Receipt {
 	if r, known := b.known(c); known {
 		return r
 	}
-	if cash := trade.Whole(openingCash).Sub(b.spent); c.Order.Side() == trade.Buy && c.Order.Notional().Cmp(cash) > 0 {
+	shares, price := dealt(c.Order)
+	if cash := trade.Whole(openingCash).Sub(b.spent); c.Order.Side() == trade.Buy && shares.Mul(price).Cmp(cash) > 0 {
 		return b.refuse(c.ID, refusal{digest: c.Order.Digest()}, "INSUFFICIENT_CASH", "there is not enough cash")
 	}
 	b.accepted++
@@ -228,20 +229,35 @@ func (b *Broker) fill(p *placed) {
 	if b.held == nil {
 		b.held = map[trade.Symbol]trade.Decimal{}
 	}
+	shares, price := dealt(o)
 	if o.Side() == trade.Buy {
-		b.spent, b.held[o.Symbol()] = b.spent.Add(o.Notional()), b.held[o.Symbol()].Add(o.Quantity())
+		b.spent, b.held[o.Symbol()] = b.spent.Add(shares.Mul(price)), b.held[o.Symbol()].Add(shares)
 	} else {
-		b.spent, b.held[o.Symbol()] = b.spent.Sub(o.Notional()), b.held[o.Symbol()].Sub(o.Quantity())
+		b.spent, b.held[o.Symbol()] = b.spent.Sub(shares.Mul(price)), b.held[o.Symbol()].Sub(shares)
 	}
-	b.end(p, gate.VenueFill, o.LimitPrice())
+	b.end(p, gate.VenueFill, price)
+}
+
+// dealt says how many shares an order fills and at which price: at its limit. What has none fills at a dollar a share, so
+// that an amount buys as many shares as it has dollars.
+func dealt(o trade.Order) (shares, price trade.Decimal) {
+	shares, price = o.Quantity(), o.LimitPrice()
+	if price.Sign() == 0 {
+		price = trade.Whole(1)
+	}
+	if o.ByAmount() {
+		shares = o.Amount()
+	}
+	return shares, price
 }
 
 func (b *Broker) end(p *placed, kind gate.VenueEventKind, price trade.Decimal) {
 	o := p.cleared.Order
+	shares, _ := dealt(o)
 	p.working = false
 	b.events = append(b.events, gate.VenueEvent{
 		Number: uint64(len(b.events) + 1), Kind: kind, ID: p.cleared.ID, Symbol: o.Symbol(), Side: o.Side(),
-		Quantity: o.Quantity(), Price: price, At: b.now(),
+		Quantity: shares, Price: price, At: b.now(),
 	})
 }
 
@@ -327,7 +343,8 @@ func (b *Broker) Working(context.Context) ([]gate.VenueOrder, error) {
 	for id, p := range b.orders {
 		if p.working {
 			o := p.cleared.Order
-			all = append(all, gate.VenueOrder{ID: id, OrderID: p.receipt.OrderID, Symbol: o.Symbol(), Side: o.Side(), Remaining: o.Quantity()})
+			shares, _ := dealt(o)
+			all = append(all, gate.VenueOrder{ID: id, OrderID: p.receipt.OrderID, Symbol: o.Symbol(), Side: o.Side(), Remaining: shares})
 		}
 	}
 	slices.SortFunc(all, func(x, y gate.VenueOrder) int { return strings.Compare(x.OrderID, y.OrderID) })

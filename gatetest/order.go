@@ -127,3 +127,40 @@ func Open(t testing.TB, cfg gate.Config) *gate.Gate {
 	})
 	return g
 }
+
+// Wide parses an order of any terms, by their canonical names: quantity or notional, type, limit_price, stop_price,
+// time_in_force, extended_hours, stop_loss, stop_loss_limit and take_profit. The time in force is day unless it is there.
+// What is no order fails the test.
+func Wide(t testing.TB, side, symbol string, terms map[string]string) trade.Order {
+	t.Helper()
+	d := draft(side, symbol, "", "")
+	slots := map[string]*trade.Text{
+		"quantity": &d.Quantity, "notional": &d.Notional, "type": &d.Type, "limit_price": &d.LimitPrice, "stop_price": &d.StopPrice,
+		"time_in_force": &d.TimeInForce, "extended_hours": &d.ExtendedHours, "stop_loss": &d.StopLoss,
+		"stop_loss_limit": &d.StopLossLimit, "take_profit": &d.TakeProfit,
+	}
+	for name, slot := range slots {
+		value, there := terms[name]
+		switch {
+		case !there && name == "time_in_force":
+			value, there = "day", true
+		case name == "extended_hours" && there:
+			*slot = trade.Text{Name: name, Value: value, Kind: trade.IsFlag}
+			continue
+		}
+		*slot = trade.Text{Name: name}
+		if there {
+			*slot = trade.Text{Name: name, Value: value, Kind: trade.IsText}
+		}
+	}
+	for name := range terms {
+		if slots[name] == nil {
+			t.Fatalf("%s is no term of an order", name)
+		}
+	}
+	o, _, faults := trade.Parse(d)
+	if len(faults) > 0 {
+		t.Fatalf("%s %s %v is no order: %v", side, symbol, terms, faults)
+	}
+	return o
+}

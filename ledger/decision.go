@@ -99,7 +99,10 @@ func (d Decision) AppendJSON(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "tool", d.Tool)
 	digest, notional := "", ""
 	if !d.Order.IsZero() {
-		digest, notional = d.Order.Digest().String(), d.Order.Notional().Money()
+		digest = d.Order.Digest().String()
+		if worth, known := d.Order.Notional(); known {
+			notional = worth.Money()
+		}
 	}
 	dst = appendNullable(dst, "digest", digest)
 	dst = d.Order.AppendJSON(wire.AppendName(dst, "order"))

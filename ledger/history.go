@@ -118,7 +118,8 @@ func (o *Open) worth() trade.Decimal {
 	if o.Value.Sign() != 0 {
 		return o.Value
 	}
-	return o.Order.Notional()
+	worth, _ := o.Order.Notional()
+	return worth
 }
 
 // Similar implements policy.History.

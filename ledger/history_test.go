@@ -447,7 +447,7 @@ func (r *recount) take(s *State, at time.Time, e Event) {
 		}
 		v := occurrence{at: at, agent: string(agent), symbol: o.Symbol().String(), order: o, rules: ruling.Rules, worth: ruling.Value}
 		if v.worth.Sign() == 0 && !o.IsZero() {
-			v.worth = o.Notional()
+			v.worth, _ = o.Notional()
 		}
 		*list = append(*list, v)
 	}

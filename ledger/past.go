@@ -202,7 +202,7 @@ func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal)
 		quantity: o.Order.Quantity(), price: o.Order.LimitPrice(), value: value, rules: rules,
 	}
 	if value.Sign() == 0 {
-		v.value = o.Order.Notional()
+		v.value, _ = o.Order.Notional()
 	}
 	p := &s.account(o.Order.Account()).past
 	p.sent.load(readSent)

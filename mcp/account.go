@@ -65,7 +65,9 @@ func appendOpenOrder(dst []byte, o gate.WorkingOrder) []byte {
 	dst = wire.AppendText(append(dst, '{'), "intent_id", string(o.Intent))
 	dst = wire.AppendText(dst, "state", o.State)
 	dst = o.Order.AppendJSON(wire.AppendName(dst, "order"))
-	dst = wire.AppendText(dst, "notional", o.Order.Notional().Money())
+	if worth, known := o.Order.Notional(); known {
+		dst = wire.AppendText(dst, "notional", worth.Money())
+	}
 	dst = wire.AppendText(dst, "filled_quantity", o.Filled.String())
 	return append(wire.AppendText(dst, "at", o.At.UTC().Format(ledger.TimeFormat)), '}')
 }

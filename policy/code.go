@@ -109,7 +109,9 @@ const (
 func Codes() []trade.CodeRow {
 	var rows []trade.CodeRow
 	for _, r := range Rules() {
-		rows = append(rows, trade.CodeRow{Code: r.Code, Meaning: r.Breach, Repair: r.Repair})
+		if r.Code != trade.QuantityFractional { // a fault's too
+			rows = append(rows, trade.CodeRow{Code: r.Code, Meaning: r.Breach, Repair: r.Repair})
+		}
 	}
 	return append(rows, trade.CodeRow{
 		Code:    ApprovalRequired,

@@ -148,7 +148,8 @@ func (p spot) collared(quote, v trade.Decimal) (Case, bool) {
 // ofEquity is an order after which the exposure is v of the equity.
 func (p spot) ofEquity(k kind, equity, v trade.Decimal) (Case, bool) {
 	c, ok := p.little()
-	before := Known{Value: less(equity.Mul(traits[k].unit.part(v)), c.Order.Notional()), Known: true}
+	worth, _ := c.Order.Notional()
+	before := Known{Value: less(equity.Mul(traits[k].unit.part(v)), worth), Known: true}
 	c.Situation.Equity = Known{Value: equity, Known: true}
 	c.Situation.Peak = c.Situation.Equity
 	if k == leverage {
@@ -171,7 +172,8 @@ func less(a, b trade.Decimal) trade.Decimal {
 // set makes the situation one in which a limit measures v, if it can.
 func (c *Case) set(l *limit, v trade.Decimal) bool {
 	s := &c.Situation
-	rest := Known{Value: less(v, c.Order.Notional()), Known: true}
+	worth, _ := c.Order.Notional()
+	rest := Known{Value: less(v, worth), Known: true}
 	n := int(min(wholeOf(v), mostCounted+1))
 	happens := func(k kind, n int) { s.History = made{kind: k, n: n, at: c.ago(l), scope: l.per} }
 	switch l.kind {

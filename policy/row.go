@@ -18,7 +18,7 @@ type RuleRow struct {
 // Rules returns the published table of rules, in the order in which reasons are given.
 func Rules() []RuleRow {
 	const none = "none"
-	return []RuleRow{
+	return append([]RuleRow{
 		{
 			Name: "symbol_allowlist", Code: SymbolNotAllowed,
 			Meaning: "The symbol is one of the list.",
@@ -45,7 +45,7 @@ func Rules() []RuleRow {
 		},
 		{
 			Name: "max_quantity", Code: QuantityExceedsLimit,
-			Meaning: "The quantity is at most the bound. It holds for buys and for sells.",
+			Meaning: "The quantity is at most the bound; an amount of dollars is not. It holds for buys and for sells.",
 			Unit:    "whole shares of one order", Facts: none, Missing: "cannot be missing",
 			Source: "RTS 6 Art. 15(1)(c); SEC 15c3-5(c)(1)(ii); FIA 1.1",
 			Breach: "The quantity is over the policy's bound for one order.",
@@ -53,7 +53,7 @@ func Rules() []RuleRow {
 		},
 		{
 			Name: "max_gross_buy_notional_usd", Code: NotionalExceedsLimit,
-			Meaning: "Of a buy, quantity × limit price is at most the bound. A sell passes.",
+			Meaning: "Of a buy, quantity × limit price is at most the bound; without a limit price it is not. A sell passes.",
 			Unit:    "US dollars of one order", Facts: none, Missing: "cannot be missing",
 			Source: "RTS 6 Art. 15(1)(b); SEC 15c3-5(c)(1)(ii)",
 			Breach: "The buy is worth more, at its limit price, than the policy's bound for one order.",
@@ -69,12 +69,27 @@ func Rules() []RuleRow {
 			Breach:  "The sell is for more shares than are known to be held and not yet being sold, so it may open a short.",
 			Repair:  "Sell at most the limit of the reason, or wait until pending sells are settled.",
 		},
+	}, versionRows()...)
+}
+
+// versionRows are the rules that have no key.
+func versionRows() []RuleRow {
+	const none = "none"
+	return []RuleRow{
+		{
+			Name: "whole_shares", Code: trade.QuantityFractional,
+			Meaning: "The quantity is a whole number of shares. No key changes this.",
+			Unit:    "shares of one order", Facts: none, Missing: "cannot be missing",
+			Source: "RTS 6 Art. 8, controlled deployment",
+			Breach: "A policy of version 1 allows no part of a share.",
+			Repair: "Send whole shares.",
+		},
 		{
 			Name: "version_1", Code: OrderNotInVersion1,
-			Meaning: "The order is a day limit order for whole shares of a US equity. No key changes this.",
+			Meaning: "The order is a day limit order for shares of a US equity, without exits and extended hours. No key changes this.",
 			Unit:    none, Facts: none, Missing: "cannot be missing",
 			Source: "RTS 6 Art. 8, controlled deployment",
-			Breach: "A policy of version 1 allows only day limit orders for whole shares of US equities.",
+			Breach: "A policy of version 1 allows only day limit orders for whole shares of US equities, without exits and extended hours.",
 			Repair: "Send such an order.",
 		},
 	}

@@ -19,7 +19,7 @@ type rule struct {
 }
 
 // ruleCount is the published number of rules. It stands apart from the table, so that a rule that is lost denies.
-const ruleCount = 7
+const ruleCount = 8
 
 // rules is the table, in published order.
 var rules = []rule{
@@ -29,6 +29,7 @@ var rules = []rule{
 	{"max_quantity", QuantityExceedsLimit, quantityPasses, quantityReason, quantityMost},
 	{"max_gross_buy_notional_usd", NotionalExceedsLimit, notionalPasses, notionalReason, notionalMost},
 	{"no_short", ShortSaleNotAllowed, shortPasses, shortReason, shortMost},
+	{"whole_shares", trade.QuantityFractional, wholePasses, wholeReason, wholeMost},
 	{"version_1", OrderNotInVersion1, versionPasses, versionReason, nil},
 }
 
@@ -55,11 +56,17 @@ func typeReason(p *Policy, o trade.Order, _ Facts) Reason {
 
 //limit:policy-quantity An order of more shares than max_quantity is denied, buys and sells alike: QUANTITY_EXCEEDS_LIMIT.
 func quantityPasses(p *Policy, o trade.Order, _ Facts) bool {
-	return o.Quantity().Cmp(p.maxQuantity) <= 0
+	return !o.ByAmount() && o.Quantity().Cmp(p.maxQuantity) <= 0
 }
 
 func quantityReason(p *Policy, o trade.Order, _ Facts) Reason {
 	limit, observed := p.maxQuantity.String(), o.Quantity().String()
+	if o.ByAmount() {
+		return Reason{
+			Field: "quantity", Limit: limit, Observed: "unknown",
+			Message: fmt.Sprintf("how many shares an amount of %s buys is not known to this policy, whose limit is %s", o.Amount().Money(), limit),
+		}
+	}
 	return Reason{
 		Field: "quantity", Limit: limit, Observed: observed,
 		Message: fmt.Sprintf("quantity %s exceeds the limit of %s", observed, limit),
@@ -68,13 +75,23 @@ func quantityReason(p *Policy, o trade.Order, _ Facts) Reason {
 
 func quantityMost(p *Policy, _ trade.Order, _ Facts) trade.Decimal { return p.maxQuantity }
 
-//limit:policy-notional A buy of more dollars at its limit price than max_gross_buy_notional_usd is denied: NOTIONAL_EXCEEDS_LIMIT.
+// notionalPasses values a buy at its own limit price. What only a quote could value is worth more than any bound.
+//
+//limit:policy-notional A buy of more dollars at its limit price than max_gross_buy_notional_usd is denied, and so is one without a limit price: NOTIONAL_EXCEEDS_LIMIT.
 func notionalPasses(p *Policy, o trade.Order, _ Facts) bool {
-	return o.Side() == trade.Sell || o.Notional().Cmp(p.maxNotional) <= 0
+	worth, known := o.Notional()
+	return o.Side() == trade.Sell || known && worth.Cmp(p.maxNotional) <= 0
 }
 
 func notionalReason(p *Policy, o trade.Order, _ Facts) Reason {
-	limit, observed := p.maxNotional.Money(), o.Notional().Money()
+	worth, known := o.Notional()
+	limit, observed := p.maxNotional.Money(), worth.Money()
+	if !known {
+		return Reason{
+			Field: "notional", Limit: limit, Observed: "unknown",
+			Message: fmt.Sprintf("what a %s order costs is not known to this policy, whose limit is %s US dollars for one buy", o.Type(), limit),
+		}
+	}
 	return Reason{
 		Field: "notional", Limit: limit, Observed: observed,
 		Message: fmt.Sprintf("notional %s exceeds the limit of %s US dollars for one buy", observed, limit),
@@ -121,20 +138,41 @@ func shortMost(p *Policy, o trade.Order, f Facts) trade.Decimal {
 	return available(f).QuoWhole(trade.Whole(1))
 }
 
+//limit:policy-whole-shares A policy of version 1 allows no part of a share: QUANTITY_FRACTIONAL.
+func wholePasses(_ *Policy, o trade.Order, _ Facts) bool { return o.Quantity().IsWhole() }
+
+func wholeReason(_ *Policy, o trade.Order, _ Facts) Reason {
+	return Reason{
+		Field: "quantity", Limit: "whole shares", Observed: o.Quantity().String(),
+		Message: fmt.Sprintf("quantity %s is not a whole number of shares, and a policy of version 1 allows no part of one", o.Quantity()),
+	}
+}
+
+func wholeMost(p *Policy, _ trade.Order, _ Facts) trade.Decimal { return p.maxQuantity }
+
 // versionPasses is what a policy of the first version allows for ever, whatever orders there will be.
 //
-//limit:policy-version-1 A policy of version 1 allows only whole-share day limit orders for US equities: ORDER_NOT_IN_VERSION_1.
+//limit:policy-version-1 A policy of version 1 allows only day limit orders for shares of US equities, without exits or extended hours: ORDER_NOT_IN_VERSION_1.
 func versionPasses(_ *Policy, o trade.Order, _ Facts) bool {
 	side := o.Side() == trade.Buy || o.Side() == trade.Sell
 	return side && o.AssetClass() == "us_equity" && o.Type() == trade.Limit && o.TimeInForce() == trade.Day &&
-		o.Quantity().Sign() > 0 && o.Quantity().IsWhole() && o.LimitPrice().Sign() > 0
+		o.Quantity().Sign() > 0 && o.LimitPrice().Sign() > 0 && o.StopPrice().Sign() == 0 &&
+		!o.ByAmount() && !o.ExtendedHours() && !o.HasExits()
 }
 
 func versionReason(_ *Policy, o trade.Order, _ Facts) Reason {
+	observed := fmt.Sprintf("%s %s %s", o.Type(), o.TimeInForce(), o.AssetClass())
+	for _, more := range []struct {
+		is   bool
+		says string
+	}{{o.ByAmount(), "by amount"}, {o.ExtendedHours(), "extended hours"}, {o.HasExits(), "exits"}} {
+		if more.is {
+			observed += ", " + more.says
+		}
+	}
 	return Reason{
-		Field: "order", Limit: "limit day us_equity, whole shares",
-		Observed: fmt.Sprintf("%s %s %s, %s shares", o.Type(), o.TimeInForce(), o.AssetClass(), o.Quantity()),
-		Message:  "a policy of version 1 allows only day limit orders for whole shares of US equities",
+		Field: "order", Limit: "limit day us_equity", Observed: observed,
+		Message: "a policy of version 1 allows only day limit orders for whole shares of US equities, without exits and extended hours",
 	}
 }
 

@@ -76,7 +76,7 @@ type match struct {
 	agents  map[trade.Agent]bool  // nil: every agent
 	sides   [trade.Sell + 1]bool
 	types   [trade.StopLimit + 1]bool
-	tifs    [trade.Day + 1]bool
+	tifs    [trade.CLS + 1]bool
 	class   bool // of US equities
 
 	listed struct { // as the file has them

@@ -279,8 +279,9 @@ func (b *Bot) pending(ctx context.Context) string {
 			break
 		}
 		o := d.Order
-		fmt.Fprintf(&text, "%s of %s: %s %s %s at %s, expires %s, approved by %d of %d\n", d.Intent, d.Agent, strings.ToUpper(o.Side().String()),
-			o.Quantity(), o.Symbol(), o.LimitPrice().Money(), clock(d.Hold.Expires), len(d.ApprovedBy), d.Hold.Approvers)
+		side := o.Side().String()
+		fmt.Fprintf(&text, "%s of %s: %s%s, expires %s, approved by %d of %d\n", d.Intent, d.Agent, strings.ToUpper(side),
+			strings.TrimPrefix(o.Line(), side), clock(d.Hold.Expires), len(d.ApprovedBy), d.Hold.Approvers)
 	}
 	return text.String() + "Answer with the buttons of their messages."
 }

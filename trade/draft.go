@@ -14,6 +14,7 @@ const (
 	IsText
 	IsNumber // a bare JSON number; Value is its literal
 	IsWrong  // of another JSON type; the reader has reported it, and Parse does not report it again
+	IsFlag   // a JSON boolean; Value is true or false. Only extended hours may be written so
 )
 
 // Text is one field of a draft as received.
@@ -25,9 +26,19 @@ type Text struct {
 
 // Draft is an order as received: text, nothing trusted. The account is the surface's, never the payload's.
 type Draft struct {
-	Account                                               Account
-	Symbol, Side, Quantity, Type, LimitPrice, TimeInForce Text
-	ClientOrderID, Reason                                 Text // optional
+	Account            Account
+	Symbol, Side       Text
+	Quantity, Notional Text // shares or dollars: one of them
+	Type               Text
+	LimitPrice         Text // where the type has one
+	StopPrice          Text // where the type has one
+	TimeInForce        Text
+	ExtendedHours      Text // optional, like all that follow
+	StopLoss           Text
+	StopLossLimit      Text
+	TakeProfit         Text
+	ClientOrderID      Text
+	Reason             Text
 }
 
 // Tags is what came with an order and is not part of it.
@@ -41,8 +52,8 @@ type Tags struct {
 //limit:trade-reason A reason has at most 2000 characters.
 const MaxReason = 2000
 
-// Parse makes an Order of a draft or says everything that is wrong with it, in the order of the draft's fields. There
-// are no defaults, no rounding and no trimming.
+// Parse makes an Order of a draft or says everything that is wrong with it: first with each term, in the order of the
+// draft's fields, then with what the terms say together. There are no defaults, no rounding and no trimming.
 func Parse(d Draft) (Order, Tags, []Fault) {
 	var p parser
 	o := Order{account: d.Account}
@@ -51,13 +62,19 @@ func Parse(d Draft) (Order, Tags, []Fault) {
 	}
 	o.symbol = parseField(&p, d.Symbol, SymbolMalformed, "is not a symbol such as AAPL", ParseSymbol)
 	o.side = parseField(&p, d.Side, SideUnknown, "is not buy or sell", ParseSide)
-	o.quantity = p.decimal(d.Quantity, QuantityMalformed, QuantityNotPositive)
-	if o.quantity.Sign() > 0 && !o.quantity.IsWhole() {
-		p.fault(d.Quantity, QuantityFractional, "is not a whole number of shares")
+	var t terms
+	o.quantity, t.amount = p.size(d)
+	o.typ = parseField(&p, d.Type, OrderTypeUnknown, "is not limit, market, stop or stop_limit", ParseOrderType)
+	o.limitPrice = p.price(d.LimitPrice, o.typ, o.typ != Market && o.typ != Stop)
+	t.stopPrice = p.price(d.StopPrice, o.typ, o.typ == Stop || o.typ == StopLimit)
+	o.tif = parseField(&p, d.TimeInForce, TimeInForceUnknown, "is not day, gtc, ioc, fok, opg or cls", ParseTimeInForce)
+	t.extendedHours = p.flag(d.ExtendedHours)
+	t.stopLoss = Exit{Stop: p.optional(d.StopLoss), Limit: p.optional(d.StopLossLimit)}
+	t.takeProfit = p.optional(d.TakeProfit)
+	if t != (terms{}) {
+		o.more = &t
 	}
-	o.typ = parseField(&p, d.Type, OrderTypeUnknown, "is not an order type that is taken; use limit", parseLimitOnly)
-	o.limitPrice = p.decimal(d.LimitPrice, PriceMalformed, PriceNotPositive)
-	o.tif = parseField(&p, d.TimeInForce, TimeInForceUnknown, "is not a time in force that is taken; use day", ParseTimeInForce)
+	p.together(d, o)
 	tags := p.tags(d)
 	if len(p.faults) > 0 {
 		return Order{}, Tags{}, p.faults
@@ -65,10 +82,46 @@ func Parse(d Draft) (Order, Tags, []Fault) {
 	return o, tags, nil
 }
 
-// parseLimitOnly takes the one order type that exists until a policy of version 2 does.
-func parseLimitOnly(text string) (OrderType, bool) {
-	t, ok := ParseOrderType(text)
-	return t, ok && t == Limit
+// size reads how much is traded: shares, or dollars in their place.
+func (p *parser) size(d Draft) (quantity, amount Decimal) {
+	if d.Notional.Kind == IsAbsent {
+		return p.decimal(d.Quantity, QuantityMalformed, QuantityNotPositive), Decimal{}
+	}
+	if d.Quantity.Kind != IsAbsent {
+		quantity = p.decimal(d.Quantity, QuantityMalformed, QuantityNotPositive)
+		p.fault(d.Notional, QuantityAmbiguous, "is beside a "+d.Quantity.Name+"; an order is for shares or for dollars")
+	}
+	return quantity, p.decimal(d.Notional, NotionalMalformed, NotionalNotPositive)
+}
+
+// price reads a price that the order type takes. One that it does not take is a fault whatever it is, since nobody can
+// say what was meant by it.
+func (p *parser) price(t Text, typ OrderType, takes bool) Decimal {
+	if takes {
+		return p.decimal(t, PriceMalformed, PriceNotPositive)
+	}
+	if typ != NoType && (t.Kind == IsText || t.Kind == IsNumber || t.Kind == IsFlag) {
+		p.fault(t, PriceUnexpected, "is no price of a "+typ.String()+" order")
+	}
+	return Decimal{}
+}
+
+// optional reads a price that need not be there.
+func (p *parser) optional(t Text) Decimal {
+	if t.Kind == IsAbsent {
+		return Decimal{}
+	}
+	return p.decimal(t, PriceMalformed, PriceNotPositive)
+}
+
+func (p *parser) flag(t Text) bool {
+	switch {
+	case t.Kind == IsAbsent, t.Kind == IsWrong:
+		return false
+	case t.Kind != IsFlag:
+		p.fault(t, FieldTypeWrong, "is no boolean; true or false is asked")
+	}
+	return t.Kind == IsFlag && t.Value == "true"
 }
 
 type parser struct{ faults []Fault }
@@ -82,16 +135,24 @@ func (p *parser) fault(t Text, c Code, what string) {
 
 // required reports whether there is a value to parse, and faults its absence.
 func (p *parser) required(t Text) bool {
-	if t.Kind == IsAbsent {
+	switch t.Kind {
+	case IsAbsent:
 		p.faults = append(p.faults, Fault{Code: FieldMissing, Field: t.Name, Message: t.Name + " is required"})
+	case IsFlag:
+		p.fault(t, FieldTypeWrong, "is a boolean, which it may not be")
+	case IsText, IsNumber, IsWrong:
 	}
 	return t.Kind == IsText || t.Kind == IsNumber
 }
 
-// textual faults a bare number where text is asked.
+// textual faults a bare number or a boolean where text is asked.
 func (p *parser) textual(t Text) bool {
-	if t.Kind == IsNumber {
+	switch t.Kind {
+	case IsNumber:
 		p.fault(t, FieldTypeWrong, "is a number; text is asked")
+	case IsFlag:
+		p.fault(t, FieldTypeWrong, "is a boolean; text is asked")
+	case IsAbsent, IsText, IsWrong:
 	}
 	return t.Kind == IsText
 }

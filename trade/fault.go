@@ -32,12 +32,21 @@ const (
 	QuantityMalformed      Code = "QUANTITY_MALFORMED"
 	QuantityNotPositive    Code = "QUANTITY_NOT_POSITIVE"
 	QuantityFractional     Code = "QUANTITY_FRACTIONAL"
+	QuantityAmbiguous      Code = "QUANTITY_AMBIGUOUS"
+	NotionalMalformed      Code = "NOTIONAL_MALFORMED"
+	NotionalNotPositive    Code = "NOTIONAL_NOT_POSITIVE"
+	NotionalNotTaken       Code = "NOTIONAL_NOT_TAKEN"
 	OrderTypeUnknown       Code = "ORDER_TYPE_UNKNOWN"
 	TimeInForceUnknown     Code = "TIME_IN_FORCE_UNKNOWN"
+	TimeInForceNotTaken    Code = "TIME_IN_FORCE_NOT_TAKEN"
+	ExtendedHoursNotTaken  Code = "EXTENDED_HOURS_NOT_TAKEN"
 	PriceMalformed         Code = "PRICE_MALFORMED"
 	PriceNotPositive       Code = "PRICE_NOT_POSITIVE"
 	PriceMissing           Code = "PRICE_MISSING"
 	PriceUnexpected        Code = "PRICE_UNEXPECTED"
+	LimitPriceWrongSide    Code = "LIMIT_PRICE_WRONG_SIDE"
+	ExitWrongSide          Code = "EXIT_WRONG_SIDE"
+	ExitNotTaken           Code = "EXIT_NOT_TAKEN"
 	ClientOrderIDMalformed Code = "CLIENT_ORDER_ID_MALFORMED"
 	ReasonTooLong          Code = "REASON_TOO_LONG"
 	AccountMalformed       Code = "ACCOUNT_MALFORMED"
@@ -59,18 +68,27 @@ func FaultCodes() []CodeRow {
 		{FieldUnknown, "A field that this tool does not have; names are matched exactly, in case too.", "Remove it, or use the tool's own name."},
 		{FieldMissing, "A required field is absent.", "Add it."},
 		{FieldDuplicate, "A field is given more than once.", "Give it once."},
-		{FieldTypeWrong, "A boolean, null, array or object, or a number where text is asked.", "Send text; quantities and prices may be JSON numbers."},
+		{FieldTypeWrong, "A boolean, null, array or object, or a number where text is asked; or no boolean where one is asked.", "Send text; quantities and prices may be JSON numbers, and a field of yes or no is true or false."},
 		{SymbolMalformed, "Not a symbol: a letter, up to nine letters or digits, and perhaps one of . / - with one to five more; ASCII only.", "Use the exchange's own symbol, such as AAPL or BRK.B."},
 		{SideUnknown, "Not a side.", "Use buy or sell."},
 		{QuantityMalformed, "Not a plain decimal: at most 12 integer and 9 fraction digits, no sign, exponent, comma or space; a bare number has at most 15 significant digits.", "Send a plain decimal such as \"10\"."},
 		{QuantityNotPositive, "The quantity is zero.", "Send a quantity above zero."},
-		{QuantityFractional, "The quantity is not a whole number of shares.", "Send whole shares."},
-		{OrderTypeUnknown, "Not an order type that is taken.", "Use limit, with a limit price."},
-		{TimeInForceUnknown, "Not a time in force that is taken.", "Use day."},
+		{QuantityFractional, "The quantity is not a whole number of shares, and the policy in force or the order's own terms ask for one: only a limit or market order for the day, without exits, may have a fraction.", "Send whole shares."},
+		{QuantityAmbiguous, "Both a number of shares and an amount of dollars.", "Send one of them."},
+		{NotionalMalformed, "The amount is not a plain decimal: at most 12 integer and 9 fraction digits, no sign, exponent, comma or space; a bare number has at most 15 significant digits.", "Send a plain decimal such as \"250.00\"."},
+		{NotionalNotPositive, "The amount is zero.", "Send an amount above zero."},
+		{NotionalNotTaken, "Only a market buy for the day, without exits, may be for an amount of dollars.", "Send a quantity of shares."},
+		{OrderTypeUnknown, "Not an order type.", "Use limit, market, stop or stop_limit, as far as the policy allows them."},
+		{TimeInForceUnknown, "Not a time in force.", "Use day, gtc, ioc, fok, opg or cls, as far as the policy allows them."},
+		{TimeInForceNotTaken, "The order type, or an order with exits, does not take this time in force: a stop or stop-limit order and one with exits is day or gtc.", "Use day."},
+		{ExtendedHoursNotTaken, "Only a limit order that is day or gtc and has no exits may be executed in extended hours.", "Leave extended hours out, or send such an order."},
 		{PriceMalformed, "Not a plain decimal: at most 12 integer and 9 fraction digits, no sign, exponent, comma or space; a bare number has at most 15 significant digits.", "Send a plain decimal such as \"150.25\"."},
 		{PriceNotPositive, "The price is zero.", "Send a price above zero."},
-		{PriceMissing, "The order type needs a price that is not there. Reserved: a limit order without its price is FIELD_MISSING.", "Add the price."},
-		{PriceUnexpected, "The order type takes no such price. Reserved for order types beside limit.", "Remove the price."},
+		{PriceMissing, "The order type needs a price that is not there. Reserved: an order without a price of its type is FIELD_MISSING.", "Add the price."},
+		{PriceUnexpected, "The order type takes no such price: a market order has none, a stop order no limit, a limit order no stop.", "Remove the price, or use the type that has it."},
+		{LimitPriceWrongSide, "The limit of a stop-limit order or of a stop loss is on the wrong side of its stop: of a buy it is below, of a sell above.", "Move the limit to or past the stop."},
+		{ExitWrongSide, "A stop loss that is not below, or a take profit that is not above, the price at which the order buys, or the two against each other: it would be executed at once.", "Move the exit to its side."},
+		{ExitNotTaken, "Only a buy of whole shares brings exits with it.", "Leave the exits out, or place them as orders of their own."},
 		{ClientOrderIDMalformed, "Not 1 to 128 of A-Z a-z 0-9 . _ -", "Use those characters only, or leave it out."},
 		{ReasonTooLong, "The reason is over 2,000 characters.", "Shorten it."},
 		{AccountMalformed, "The surface's account name is not 1 to 64 of A-Z a-z 0-9 . _ -", "The operator names the account otherwise."},

@@ -84,7 +84,7 @@ func ParseSide(text string) (Side, bool) {
 // OrderType is how an order is priced. The zero OrderType is none.
 type OrderType uint8
 
-// The order types. Until a policy of version 2 exists, only Limit makes an Order.
+// The order types. A policy of version 1 allows Limit only.
 const (
 	NoType OrderType = iota
 	Limit
@@ -114,16 +114,25 @@ type TimeInForce uint8
 // The times in force.
 const (
 	NoTIF TimeInForce = iota
-	Day
+	Day               // until the end of the trading day
+	GTC               // until it is cancelled
+	IOC               // at once, and what is not filled at once is cancelled
+	FOK               // at once and as a whole, or not at all
+	OPG               // in the opening auction
+	CLS               // in the closing auction
 )
 
 // String returns the word on the wire.
-func (t TimeInForce) String() string { return [...]string{"none", "day"}[t] }
+func (t TimeInForce) String() string {
+	return [...]string{"none", "day", "gtc", "ioc", "fok", "opg", "cls"}[t]
+}
 
-// ParseTimeInForce reads day in any ASCII case.
+// ParseTimeInForce reads one of the times in force in any ASCII case.
 func ParseTimeInForce(text string) (TimeInForce, bool) {
-	if asciiEqualFold(text, "day") {
-		return Day, true
+	for t := Day; t <= CLS; t++ {
+		if asciiEqualFold(text, t.String()) {
+			return t, true
+		}
 	}
 	return NoTIF, false
 }

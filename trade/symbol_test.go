@@ -93,8 +93,11 @@ func TestWordsFoldASCIICaseOnly(t *testing.T) {
 			t.Errorf("%q is read as %s", s, got)
 		}
 	}
-	for s, want := range map[string]bool{"day": true, "DAY": true, "gtc": false, "": false, "none": false, "day ": false, "ioc": false} {
-		if got, ok := trade.ParseTimeInForce(s); ok != want || ok != (got == trade.Day) {
+	for s, want := range map[string]trade.TimeInForce{
+		"day": trade.Day, "DAY": trade.Day, "gtc": trade.GTC, "Ioc": trade.IOC, "FOK": trade.FOK, "opg": trade.OPG, "cls": trade.CLS,
+		"": trade.NoTIF, "none": trade.NoTIF, "day ": trade.NoTIF, "gtd": trade.NoTIF, "gtx": trade.NoTIF, "good": trade.NoTIF, "opɡ": trade.NoTIF,
+	} {
+		if got, ok := trade.ParseTimeInForce(s); got != want || ok != (want != trade.NoTIF) {
 			t.Errorf("%q is read as %s, %v", s, got, ok)
 		}
 	}

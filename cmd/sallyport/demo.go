@@ -217,7 +217,7 @@ func (d *demo) garbage(ctx context.Context) error {
 	err := errors.Join(
 		d.blocked(ctx, toolA, `{"symbol":"AAPL","side":"buy","quantity":"10","quantity":"9999","order_type":"limit","limit_price":"150.00"}`,
 			trade.FieldDuplicate),
-		d.blocked(ctx, toolA, `{"symbol":"AAPL","side":"buy","quantity":1e3,"order_type":"market","limit_price":true}`,
+		d.blocked(ctx, toolA, `{"symbol":"AAPL","side":"buy","quantity":1e3,"order_type":"mkt","limit_price":true}`,
 			trade.QuantityMalformed, trade.OrderTypeUnknown, trade.FieldTypeWrong),
 		d.blocked(ctx, toolA, `buy ten apples please`, trade.JSONMalformed),
 		d.blocked(ctx, toolB, `{"ticker":"АAPL","direction":"buy","qty":"10","order_type":"limit","price":"150.00"}`, trade.SymbolMalformed),

@@ -76,10 +76,7 @@ func describe(d ledger.Decision, p paint) string {
 // describeHead shows what was asked, what came of it, and why.
 func describeHead(d ledger.Decision, p paint) string {
 	var b strings.Builder
-	b.WriteString(p.bold(p.verdict(d, headline(d))) + "  " + orderLine(d.Order))
-	if !d.Order.IsZero() {
-		b.WriteString(", " + d.Order.Notional().Money() + " in all")
-	}
+	b.WriteString(p.bold(p.verdict(d, headline(d))) + "  " + pricedLine(d.Order))
 	b.WriteString("\n")
 	for i := 0; i < len(d.Reasons); {
 		same := sameCode(d.Reasons[i:])
@@ -301,9 +298,12 @@ func describeUnknown(d ledger.Decision) string {
 }
 
 // orderLine says what an order asks in a few words.
-func orderLine(o trade.Order) string {
-	if o.IsZero() {
-		return "not an order"
+func orderLine(o trade.Order) string { return o.Line() }
+
+// pricedLine adds what the order is worth, as far as its own terms say.
+func pricedLine(o trade.Order) string {
+	if worth, known := o.Notional(); known && !o.ByAmount() {
+		return o.Line() + ", " + worth.Money() + " in all"
 	}
-	return o.Side().String() + " " + o.Quantity().String() + " " + o.Symbol().String() + " at " + o.LimitPrice().Money()
+	return o.Line()
 }

@@ -148,7 +148,7 @@ func describeProposals(all []ledger.Decision, now time.Time) string {
 	}
 	rows := [][]string{{"PROPOSAL", "EXPIRES IN", "ORDER"}}
 	for _, d := range all {
-		parts := append([]string{orderLine(d.Order) + ", " + d.Order.Notional().Money() + " in all"}, agentPart(d.Agent)...)
+		parts := append([]string{pricedLine(d.Order)}, agentPart(d.Agent)...)
 		switch {
 		case d.State == ledger.ApprovalGranted:
 			parts = append(parts, "approved")
