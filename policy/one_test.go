@@ -124,7 +124,7 @@ func TestExplanationOfVersion1AgreesWithTheVerdict(t *testing.T) {
 				codes = append(codes, r.Code)
 			}
 		}
-		if want := w.codes(t); len(e.Rows) != 7 || fmt.Sprint(codes) != fmt.Sprint(want) {
+		if want := w.codes(t); len(e.Rows) != 8 || fmt.Sprint(codes) != fmt.Sprint(want) {
 			rt.Fatalf("the rows say %v, want %v", codes, want)
 		}
 		for line := range strings.SplitSeq(string(e.AppendTable(nil)), "\n") {
@@ -162,6 +162,7 @@ version 1       order_type_allowlist     limit            limit                 
 version 1       max_quantity             150              deny 200          50              allow
 version 1       max_gross_buy_notional…  15150.00         deny 10000.00     -5150.00        deny
 version 1       no_short                                                                    allow
+version 1       whole_shares             150              whole shares                      allow
 version 1       version_1                limit day us_e…  limit day us_eq…                  allow
 
 verdict: deny
