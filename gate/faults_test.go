@@ -229,6 +229,47 @@ func TestFaultOlderOrderLooksLikeTheLostOne(t *testing.T) {
 	o.position(t, "AAPL", "10", "10")
 }
 
+// TestFaultIDsBeginAnew: after a restart the source of ids gives what it gave before, at the same time of the clock. No id
+// is given twice, also not to what was refused.
+//
+//fault:f39
+func TestFaultIDsBeginAnew(t *testing.T) {
+	o := newOffice(t, func(c *gate.Config) { c.Entropy = func(b *[10]byte) { *b = [10]byte{1, 2, 3} } })
+	seen := map[trade.IntentID]bool{}
+	new := func(d ledger.Decision) {
+		t.Helper()
+		if d.Intent == "" || seen[d.Intent] || d.Repeated {
+			t.Fatalf("%s", d.AppendJSON(nil))
+		}
+		seen[d.Intent] = true
+	}
+	for i := range 3 {
+		d := o.Execute(ctx, buy(t, fmt.Sprint(i+1)))
+		wantDecision(t, d, policy.Allow, ledger.Succeeded, "")
+		new(d)
+		new(o.Execute(ctx, buy(t, "201")))
+		new(o.Authorize(ctx, buy(t, "5", atHook, withCall(fmt.Sprint("a", i)))))
+		new(must(o.Reduce(ctx, o.ben, call(t, "sell", "AAPL", "1", "100.00").Order))(t))
+		late, _, err := o.Report(ctx, report(buy(t, fmt.Sprint(i+20), atHook, withCall(fmt.Sprint("b", i))), trade.Accepted))
+		if err != nil {
+			t.Fatal(err)
+		}
+		new(late)
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o.Gate = reopen(t, o.cfg)
+	}
+	sent := map[trade.BrokerOrderID]bool{}
+	for _, c := range o.v.sent {
+		if sent[c.ID] {
+			t.Fatalf("%s was sent twice", c.ID)
+		}
+		sent[c.ID] = true
+	}
+	must(o.Verify(ctx, nil, nil))(t)
+}
+
 // TestFaultCancelComesTooLate: the order is filled when the cancel arrives. The cancel is refused, nothing is sent in its
 // place, and the record shows the fill.
 //

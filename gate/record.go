@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"encoding/binary"
 	"time"
 
 	"sallyport/journal"
@@ -27,12 +28,20 @@ func (g *Gate) recordIn(tx *journal.Tx, stream string, at time.Time, e ledger.Ev
 	}
 }
 
+// newIntent makes an id that no other intent of the journal has, though chance and clock give what they gave before: the
+// number of the last record, which never comes twice, is added to the chance.
+func (g *Gate) newIntent(tx *journal.Tx, at time.Time) trade.IntentID {
+	var entropy [10]byte
+	g.cfg.Entropy(&entropy)
+	low := entropy[2:]
+	binary.BigEndian.PutUint64(low, binary.BigEndian.Uint64(low)+uint64(tx.Head().Seq))
+	return trade.NewIntentID(at, entropy)
+}
+
 // fresh records the first decision on a call.
 func (j *judgement) fresh(tx *journal.Tx, at time.Time, behind time.Duration, p prior, own []policy.Reason) error {
-	var entropy [10]byte
-	j.g.cfg.Entropy(&entropy)
 	e := ledger.Decided{
-		Intent: trade.NewIntentID(at, entropy), Origin: cleanOrigin(j.call.Origin), Account: j.call.Account, Order: j.call.Order,
+		Intent: j.g.newIntent(tx, at), Origin: cleanOrigin(j.call.Origin), Account: j.call.Account, Order: j.call.Order,
 		ClientOrderID: j.call.Tags.ClientOrderID, AgentReason: j.call.Tags.Reason, Ruling: j.ruling(own, behind, ""),
 		Asked: j.call.Asked,
 	}

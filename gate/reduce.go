@@ -33,8 +33,6 @@ func (g *Gate) Reduce(ctx context.Context, by Person, order trade.Order) (ledger
 	if err := g.lease.hold(); err != nil {
 		return ledger.Decision{}, err
 	}
-	var entropy [10]byte
-	g.cfg.Entropy(&entropy)
 	j := &judgement{g: g, executing: true}
 	var refused *Refusal
 	err = g.update(ctx, func(tx *journal.Tx) error {
@@ -48,7 +46,7 @@ func (g *Gate) Reduce(ctx context.Context, by Person, order trade.Order) (ledger
 			return nil
 		}
 		e := ledger.Decided{
-			Intent:  trade.NewIntentID(at, entropy),
+			Intent:  g.newIntent(tx, at),
 			Origin:  Origin{Agent: trade.Agent(by.name), Surface: surfacePerson, Tool: "reduce"},
 			Account: order.Account(), Order: order, Ruling: ledger.Ruling{Effect: policy.Allow, Facts: &facts},
 		}

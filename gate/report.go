@@ -163,10 +163,8 @@ func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
 		p.g.refuse(tx, at, attempt{action: "report", by: "agent:" + string(p.r.Origin.Agent), channel: p.r.Origin.Surface}, p.refused)
 		return
 	}
-	var entropy [10]byte
-	p.g.cfg.Entropy(&entropy)
 	e := ledger.Decided{
-		Intent: trade.NewIntentID(at, entropy), Origin: cleanOrigin(p.r.Origin), Account: p.r.Account, Order: p.r.Order,
+		Intent: p.g.newIntent(tx, at), Origin: cleanOrigin(p.r.Origin), Account: p.r.Account, Order: p.r.Order,
 		Ruling: ledger.Ruling{Reasons: append(faultReasons(p.r.Faults), policy.Reason{
 			Code: policy.CallNotJudged, Message: "the tool ran and no hook had asked before; check that the hook is armed",
 		})},
