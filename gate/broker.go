@@ -17,7 +17,8 @@ type Broker interface {
 	// ErrNotSent says that no byte left.
 	Submit(ctx context.Context, p Permit) (Receipt, error)
 	// Cancel asks the venue to cancel the order that the permit names. Accepted means that no further fill can come;
-	// Rejected that the venue said no, for instance because the order is filled.
+	// Rejected that the venue said no, for instance because the order is filled. The exits of an entry stay, unless the
+	// permit is for them.
 	Cancel(ctx context.Context, p Permit) (Receipt, error)
 	// Lookup asks what became of an id. Accepted and Rejected are definite; so is not having it after notAfter, which
 	// is Rejected: a permit of that id can no longer be used. Anything else is Unknown.
@@ -37,6 +38,7 @@ type VenueOrder struct {
 	Symbol    trade.Symbol
 	Side      trade.Side
 	Remaining trade.Decimal // what is not filled
+	Exits     bool          // the exits of the entry that ID names, and not that order itself: of the two one alone can be filled
 }
 
 // Quotes says what a market shows; found is false where it shows nothing of a symbol.
@@ -87,6 +89,7 @@ type VenueEvent struct {
 	Quantity trade.Decimal // filled now; for the others what was left unfilled
 	Price    trade.Decimal // of a fill
 	At       time.Time
+	Exits    bool // it happened to the exits of the entry that ID names
 }
 
 // Holdings is a venue's own view of one account.

@@ -33,6 +33,7 @@ type Cleared struct {
 	Order    trade.Order         // what to submit; for a cancel, the order to be cancelled
 	ID       trade.BrokerOrderID // the client order id to send, or that of the order to cancel
 	NotAfter time.Time           // checked last, before the first byte leaves
+	Exits    bool                // of a cancel: what is to be cancelled are the exits of that order, and not the order
 }
 
 // What Permit.Use refuses.

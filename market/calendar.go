@@ -174,6 +174,20 @@ func (c *Calendar) Session(at time.Time) Session {
 	return s
 }
 
+// Closes returns when the regular session ends that lies around a time, or else the next one; zero where the calendar ends
+// before it.
+func (c *Calendar) Closes(at time.Time) time.Time {
+	if !c.Covers(at) {
+		return time.Time{}
+	}
+	for y, m, d := at.In(c.zone).Date(); c.Covers(time.Date(y, m, d, 12, 0, 0, 0, c.zone)); d++ {
+		if h, open := c.hours(y, m, d); open && h.close.After(at) {
+			return h.close.UTC()
+		}
+	}
+	return time.Time{}
+}
+
 // hours are the bounds of a day's sessions.
 type hours struct{ pre, open, close, late time.Time }
 

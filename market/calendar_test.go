@@ -244,3 +244,32 @@ func BenchmarkSession(b *testing.B) {
 		c.Session(at)
 	}
 }
+
+func TestCloseIsThatOfTheSessionAroundOrTheNext(t *testing.T) {
+	c, err := NewYork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []struct{ at, want string }{
+		{"2026-11-30T05:00:00Z", "2026-11-30T21:00:00Z"},
+		{"2026-11-30T20:59:59Z", "2026-11-30T21:00:00Z"},
+		{"2026-11-30T21:00:00Z", "2026-12-01T21:00:00Z"},
+		{"2026-11-25T21:00:00Z", "2026-11-27T18:00:00Z"}, // over a holiday to a half day
+		{"2026-11-27T18:00:00Z", "2026-11-30T21:00:00Z"},
+		{"2026-10-30T20:00:00Z", "2026-11-02T21:00:00Z"}, // over the clocks' change
+		{"2028-12-29T21:00:00Z", "0001-01-01T00:00:00Z"}, // the calendar ends before the next
+		{"2029-01-02T15:00:00Z", "0001-01-01T00:00:00Z"},
+		{"2023-12-29T15:00:00Z", "0001-01-01T00:00:00Z"},
+	} {
+		at, err := time.Parse(time.RFC3339, one.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Closes(at).Format(time.RFC3339); got != one.want {
+			t.Errorf("from %s on: %s, want %s", one.at, got, one.want)
+		}
+	}
+	if got := (&Calendar{}).Closes(time.Now()); !got.IsZero() {
+		t.Errorf("the zero calendar closes %v", got)
+	}
+}

@@ -26,7 +26,9 @@ func sym(t interface{ Fatalf(string, ...any) }, s string) trade.Symbol {
 }
 
 func anOrder(t interface{ Fatalf(string, ...any) }, side trade.Side, quantity, limit string) order {
-	return order{symbol: sym(t, "AAPL"), side: side, quantity: dec(t, quantity), limit: dec(t, limit)}
+	o := order{symbol: sym(t, "AAPL"), side: side, quantity: dec(t, quantity), kind: trade.Limit, limit: dec(t, limit), tif: trade.Day, hours: anyHours}
+	o.held = o.holds(o.limit)
+	return o
 }
 
 func with(t interface{ Fatalf(string, ...any) }, cash, quantity string) *account {
@@ -111,9 +113,9 @@ func TestMatchFillsAtTheQuoteOrNotAtAll(t *testing.T) {
 		{"a sell where bid equals ask", trade.Sell, "149", locked, "149.95"},
 		{"no side", trade.NoSide, "150", q, "none"},
 	} {
-		price, ok := match(anOrder(t, c.side, "1", c.limit), c.q)
-		got := price.String()
-		if !ok {
+		m := anOrder(t, c.side, "1", c.limit).meets(sight{Quote: c.q})
+		got := m.price.String()
+		if !m.fills {
 			got = "none"
 		}
 		if got != c.want {

@@ -29,10 +29,19 @@ func crashOrder(t testing.TB, i int) gate.Cleared {
 		side = "sell"
 	}
 	limit := []string{"150", "140", "149.90", "151"}[i%4]
-	return gate.Cleared{
-		Order: parsed(t, side, "AAPL", fmt.Sprint(1+i%5), limit), ID: trade.BrokerOrderID(fmt.Sprintf("sp-%d", i)),
-		NotAfter: time.Now().Add(time.Hour),
+	o := parsed(t, side, "AAPL", fmt.Sprint(1+i%5), limit)
+	if n := i / 2 % len(crashWider); i%2 == 1 {
+		o = wide(t, fmt.Sprintf(crashWider[n], 1+i%5))
 	}
+	return gate.Cleared{Order: o, ID: trade.BrokerOrderID(fmt.Sprintf("sp-%d", i)), NotAfter: time.Now().Add(time.Hour)}
+}
+
+// crashWider are wider orders of that process. At the quotes that it has the exits of the first and the second leave at
+// the next matching, those of the third stay.
+var crashWider = []string{
+	"buy %d AAPL market loss=149.90 profit=160", "buy %d AAPL stop stop=149 profit=149.50 loss=100", "buy %d AAPL market loss=100 profit=200",
+	"buy $%d00 AAPL market", "sell %d AAPL stop stop=149.90", "buy %d AAPL limit limit=149 tif=ioc", "buy %d AAPL stop_limit stop=150 limit=151 tif=gtc",
+	"buy %d AAPL limit limit=1 tif=gtc loss=0.50",
 }
 
 // TestTradeUntilKilled is the program of the processes below; run by itself it does nothing. It prints each answer once

@@ -18,6 +18,7 @@ import (
 // desk is the venue at work inside one transaction, at one time: what it changes in the account is written by flush.
 type desk struct {
 	tx     *store.Tx
+	hours  *market.Calendar
 	now    time.Time
 	acct   account
 	due    string            // no working order expires earlier; empty if none works
@@ -37,7 +38,7 @@ type stored struct {
 
 // sit begins the work of one transaction. The clock is read here, once the lock is held.
 func (b *Broker) sit(tx *store.Tx) (*desk, error) {
-	d := &desk{tx: tx, now: b.now().UTC().Truncate(time.Microsecond)}
+	d := &desk{tx: tx, hours: b.calendar, now: b.now().UTC().Truncate(time.Microsecond)}
 	var cash, reserved string
 	err := tx.QueryRow(`SELECT cash, reserved, working, due, events FROM paper_account`).
 		Scan(&cash, &reserved, &d.acct.working, &d.due, &d.last)
@@ -141,7 +142,7 @@ func (d *desk) sweep(book *market.Book) error {
 
 // expireDue looks at every working order. That happens about once a day: afterwards due is exact.
 func (d *desk) expireDue(now string) error {
-	due, err := d.orders(`INDEXED BY paper_working WHERE status = 'working' AND expires_at <= ? ORDER BY expires_at, id`, now)
+	due, err := d.orders(`INDEXED BY paper_working WHERE l.status = 'working' AND l.expires_at <= ? ORDER BY l.expires_at, l.id`, now)
 	if err != nil {
 		return err
 	}
@@ -154,22 +155,47 @@ func (d *desk) expireDue(now string) error {
 }
 
 func (d *desk) sweepSymbol(s trade.Symbol, book *market.Book) error {
-	q, ok := book.Quote(s)
+	q, ok := d.sees(s, book)
 	if !ok {
 		return nil
 	}
-	reached, err := d.orders(`WHERE status = 'working' AND symbol = ?1 AND side = 'buy' AND price_key >= ?2
-		OR status = 'working' AND symbol = ?1 AND side = 'sell' AND price_key <= ?3 ORDER BY id`,
+	reached, err := d.orders(`WHERE l.status = 'working' AND l.symbol = ?1 AND l.side = 'buy' AND l.price_key >= ?2
+		OR l.status = 'working' AND l.symbol = ?1 AND l.side = 'sell' AND l.price_key <= ?3 ORDER BY l.id`,
 		s.String(), priceKey(q.Ask), priceKey(q.Bid))
 	if err != nil {
 		return err
 	}
 	for _, o := range reached {
-		if price, ok := match(o.order, q); ok {
-			if err := d.fill(o, price); err != nil {
-				return err
-			}
+		if err := d.meet(o, q); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// sees returns the quote of a symbol with the sessions in which it was taken.
+func (d *desk) sees(s trade.Symbol, book *market.Book) (sight, bool) {
+	q, ok := book.Quote(s)
+	if !ok {
+		return sight{}, false
+	}
+	return sight{q, d.hours.Session(q.At)}, true
+}
+
+// meet does to a working order what a quote does to it. A buy without a limit that has become dearer than the cash that
+// is left ends without being filled.
+//
+//limit:paper-dear-buy A working buy whose price is over what it holds and what is free ends as cancelled: cash is never below zero.
+func (d *desk) meet(o resting, q sight) error {
+	switch m := o.meets(q); {
+	case m.fills && d.acct.affords(o.order, m.price):
+		o.triggered = m.triggers
+		return d.fill(o, m.price)
+	case m.fills:
+		return d.cancel(o)
+	case m.triggers && !o.triggered:
+		_, err := d.tx.Exec(`UPDATE paper_ledger SET triggered = 1 WHERE id = ? AND status = 'working'`, o.number)
+		return err
 	}
 	return nil
 }
@@ -198,47 +224,30 @@ func (d *desk) symbols() (all []trade.Symbol, err error) {
 	return all, rows.Err()
 }
 
-// resting is a working order as stored.
+// resting is a working order as stored, with the id under which its events are told: of exits that of their entry.
 type resting struct {
 	order
-	id      trade.BrokerOrderID
-	expires time.Time
+	id trade.BrokerOrderID
 }
 
 func (d *desk) orders(which string, args ...any) (all []resting, err error) {
-	rows, err := d.tx.Query(`SELECT id, client_order_id, symbol, side, quantity, limit_price, expires_at FROM paper_ledger `+which, args...)
+	rows, err := d.tx.Query(`SELECT `+cellNames+` FROM paper_ledger l `+which, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var o resting
-		var symbol, side, quantity, limit, expires string
-		if err := rows.Scan(&o.number, &o.id, &symbol, &side, &quantity, &limit, &expires); err != nil {
+		var c cells
+		if err := rows.Scan(c.targets()...); err != nil {
 			return nil, err
 		}
-		if o.order, err = readOrder(o.number, symbol, side, quantity, limit); err != nil {
+		o, err := c.order()
+		if err != nil {
 			return nil, err
 		}
-		if o.expires, err = time.Parse(time.RFC3339, expires); err != nil {
-			return nil, err
-		}
-		all = append(all, o)
+		all = append(all, resting{o, c.id})
 	}
 	return all, rows.Err()
-}
-
-func readOrder(number int64, symbol, side, quantity, limit string) (order, error) {
-	o := order{number: number}
-	var okSymbol, okSide, okQuantity, okLimit bool
-	o.symbol, okSymbol = trade.ParseSymbol(symbol)
-	o.side, okSide = trade.ParseSide(side)
-	o.quantity, okQuantity = trade.ParseDecimal(quantity)
-	o.limit, okLimit = trade.ParseDecimal(limit)
-	if !okSymbol || !okSide || !okQuantity || !okLimit {
-		return order{}, fmt.Errorf("the stored order paper-%d is damaged", number)
-	}
-	return o, nil
 }
 
 func (d *desk) fill(o resting, price trade.Decimal) error {
@@ -246,7 +255,26 @@ func (d *desk) fill(o resting, price trade.Decimal) error {
 		return err
 	}
 	d.acct.fill(o.order, price)
-	return d.end(o, gate.VenueFill, price, d.now)
+	if err := d.end(o, gate.VenueFill, price, d.now); err != nil || !o.hasExits() {
+		return err
+	}
+	return d.guard(o)
+}
+
+// guard places the exits of an entry that was filled. The next matching is the first that looks at them.
+func (d *desk) guard(entry resting) error {
+	exits := entry.exits()
+	d.acct.accept(exits)
+	d.dueBy(exits.expires)
+	_, err := d.insert(entry.id+exitsMark, "", exits, row{status: Working, filled: "0", message: "the exits of " + orderID(entry.number)})
+	return err
+}
+
+// dueBy says that an order works that expires then.
+func (d *desk) dueBy(expires time.Time) {
+	if ends := stamp(expires); d.due == "" || ends < d.due {
+		d.due = ends
+	}
 }
 
 func (d *desk) cancel(o resting) error {
@@ -272,8 +300,8 @@ func (d *desk) end(o resting, kind gate.VenueEventKind, price trade.Decimal, at 
 	if kind == gate.VenueFill {
 		filled, paid = o.quantity.String(), price.String()
 	}
-	res, err := d.tx.Exec(`UPDATE paper_ledger SET status = ?2, filled_quantity = ?3, filled_price = ?4, closed_at = ?5
-		WHERE id = ?1 AND status = 'working'`, o.number, string(statusOf(kind)), filled, paid, stamp(at))
+	res, err := d.tx.Exec(`UPDATE paper_ledger SET status = ?2, filled_quantity = ?3, filled_price = ?4, closed_at = ?5,
+		triggered = ?6 WHERE id = ?1 AND status = 'working'`, o.number, string(statusOf(kind)), filled, paid, stamp(at), o.triggered)
 	if err != nil {
 		return err
 	}
@@ -298,7 +326,8 @@ func (d *desk) tell(o resting, kind gate.VenueEventKind, price trade.Decimal, at
 	_, err := d.tx.Exec(`INSERT INTO paper_events (number, kind, order_id, quantity, price, at) VALUES (?, ?, ?, ?, ?, ?)`,
 		int64(d.last), kind.String(), o.number, o.quantity.String(), paid, stamp(at))
 	d.events = append(d.events, gate.VenueEvent{
-		Number: d.last, Kind: kind, ID: o.id, Symbol: o.symbol, Side: o.side, Quantity: o.quantity, Price: price, At: at,
+		Number: d.last, Kind: kind, ID: o.id, Symbol: o.symbol, Side: o.side, Quantity: o.quantity, Price: price,
+		At: at, Exits: o.exitsOf > 0,
 	})
 	return err
 }

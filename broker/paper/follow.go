@@ -2,6 +2,7 @@ package paper
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +13,7 @@ import (
 	"sallyport/trade"
 )
 
-// Cancel ends the working order that the permit names. Accepted means that no further fill can come: it is also the
+// Cancel ends the working order that the permit names, or the exits of that order if it is cleared for those. Accepted means that no further fill can come: it is also the
 // answer for an order that was cancelled before or has expired.
 func (b *Broker) Cancel(ctx context.Context, p gate.Permit) (gate.Receipt, error) {
 	c, err := p.Use(gate.CancelOrder, b.now())
@@ -34,24 +35,39 @@ func (b *Broker) cancel(ctx context.Context, c gate.Cleared) (gate.Receipt, erro
 		if first.Outcome != trade.Accepted || !c.Order.IsZero() && digest != c.Order.Digest().String() {
 			return rejected(OrderNotFound, fmt.Sprintf("no such order has the id %s", c.ID)), nil
 		}
-		working, err := d.orders(`WHERE client_order_id = ? AND status = 'working'`, string(c.ID))
-		if err != nil {
-			return gate.Receipt{}, err
-		}
-		for _, o := range working {
-			if err := d.cancel(o); err != nil {
-				return gate.Receipt{}, err
-			}
-		}
-		var status string
-		if err := d.tx.QueryRow(`SELECT status FROM paper_ledger WHERE client_order_id = ?`, string(c.ID)).Scan(&status); err != nil {
-			return gate.Receipt{}, err
-		}
-		if status == "filled" {
-			return gate.Receipt{Outcome: trade.Rejected, OrderID: first.OrderID, Code: string(OrderFilled), Message: "the order is filled"}, nil
-		}
-		return gate.Receipt{Outcome: trade.Accepted, OrderID: first.OrderID, Message: "the order is " + status}, nil
+		return d.withdraw(c, first)
 	})
+}
+
+// withdraw ends the order of an id, or its exits. Whoever cancels an entry never ends the exits of what it bought: a fill
+// may have overtaken the cancel, and the position would stand there unguarded.
+//
+//limit:paper-cancel-exits A cancel of an entry leaves its exits; only a cancel that is cleared for the exits ends them.
+func (d *desk) withdraw(c gate.Cleared, first gate.Receipt) (gate.Receipt, error) {
+	id, what := string(c.ID), "order is"
+	if c.Exits {
+		id, what = id+exitsMark, "exits are"
+	}
+	working, err := d.orders(`WHERE l.client_order_id = ? AND l.status = 'working'`, id)
+	if err != nil {
+		return gate.Receipt{}, err
+	}
+	for _, o := range working {
+		if err := d.cancel(o); err != nil {
+			return gate.Receipt{}, err
+		}
+	}
+	var status Status
+	err = d.tx.QueryRow(`SELECT status FROM paper_ledger WHERE client_order_id = ?`, id).Scan(&status)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return rejected(OrderNotFound, fmt.Sprintf("the order %s has no exits", c.ID)), nil
+	case err != nil:
+		return gate.Receipt{}, err
+	case status == Filled:
+		return gate.Receipt{Outcome: trade.Rejected, OrderID: first.OrderID, Code: string(OrderFilled), Message: "the " + what + " filled"}, nil
+	}
+	return gate.Receipt{Outcome: trade.Accepted, OrderID: first.OrderID, Message: "the " + what + " " + string(status)}, nil
 }
 
 // Lookup says what became of an id, as its first receipt said it. It takes the venue's lock, so that it sees a commit in
@@ -83,12 +99,13 @@ func (b *Broker) Lookup(ctx context.Context, id trade.BrokerOrderID, notAfter ti
 }
 
 // Events returns fills, cancels and expiries after the event of that number, at most 500. Their numbers rise in the order
-// in which they were stored; an expiry that was seen late carries the earlier time at which the order ended.
+// in which they were stored; an expiry that was seen late carries the earlier time at which the order ended. What happens
+// to exits is told under the id of their entry, with the side that they have.
 func (b *Broker) Events(ctx context.Context, after uint64) (page []gate.VenueEvent, err error) {
 	if after >= math.MaxInt64 {
 		return nil, nil
 	}
-	rows, err := b.db.QueryContext(ctx, `SELECT e.number, e.kind, l.client_order_id, l.symbol, l.side, e.quantity, coalesce(e.price, '0'), e.at
+	rows, err := b.db.QueryContext(ctx, `SELECT e.number, e.kind, e.quantity, coalesce(e.price, '0'), e.at, `+cellNames+`
 		FROM paper_events e JOIN paper_ledger l ON l.id = e.order_id WHERE e.number > ? ORDER BY e.number LIMIT ?`, int64(after), maxEvents)
 	if err != nil {
 		return nil, wrap(err)
@@ -96,26 +113,33 @@ func (b *Broker) Events(ctx context.Context, after uint64) (page []gate.VenueEve
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var e gate.VenueEvent
-		var kind, symbol, side, quantity, price, at string
-		if err := rows.Scan(&e.Number, &kind, &e.ID, &symbol, &side, &quantity, &price, &at); err != nil {
+		var c cells
+		var kind, quantity, price, at string
+		if err := rows.Scan(append([]any{&e.Number, &kind, &quantity, &price, &at}, c.targets()...)...); err != nil {
 			return nil, wrap(err)
 		}
-		o, err := readOrder(int64(e.Number), symbol, side, quantity, price)
+		o, err := c.order()
 		if err != nil {
 			return nil, wrap(err)
 		}
-		if e.At, err = time.Parse(time.RFC3339, at); err != nil {
-			return nil, wrap(err)
+		is := reading{ok: true}
+		e.Quantity, e.Price, e.At = read(&is, quantity, trade.ParseDecimal), read(&is, price, trade.ParseDecimal), read(&is, at, parseStamp)
+		if e.Kind = kindOf(kind); !is.ok || e.Kind == gate.NoVenueEvent {
+			return nil, wrap(fmt.Errorf("the stored event %d is damaged", e.Number))
 		}
-		for k := gate.VenueFill; k <= gate.VenueExpired; k++ {
-			if k.String() == kind {
-				e.Kind = k
-			}
-		}
-		e.Symbol, e.Side, e.Quantity, e.Price = o.symbol, o.side, o.quantity, o.limit
+		e.ID, e.Symbol, e.Side, e.Exits = c.id, o.symbol, o.side, o.exitsOf > 0
 		page = append(page, e)
 	}
 	return page, wrap(rows.Err())
+}
+
+func kindOf(word string) gate.VenueEventKind {
+	for k := gate.VenueFill; k <= gate.VenueExpired; k++ {
+		if k.String() == word {
+			return k
+		}
+	}
+	return gate.NoVenueEvent
 }
 
 // Holdings returns cash and positions, both of the same moment. Cash is not reduced by what working buys reserve.
@@ -148,26 +172,26 @@ func (b *Broker) Holdings(ctx context.Context) (h gate.Holdings, err error) {
 	return h, wrap(rows.Err())
 }
 
-// Working returns the orders that are open, oldest first.
+// Working returns the orders that are open, oldest first. The exits of an entry are one of them, under the entry's id: only
+// one of the two can be filled.
 func (b *Broker) Working(ctx context.Context) (all []gate.VenueOrder, err error) {
-	rows, err := b.db.QueryContext(ctx, `SELECT id, client_order_id, symbol, side, quantity, limit_price FROM paper_ledger
-		INDEXED BY paper_working WHERE status = 'working' ORDER BY id`)
+	rows, err := b.db.QueryContext(ctx, `SELECT `+cellNames+` FROM paper_ledger l
+		INDEXED BY paper_working WHERE l.status = 'working' ORDER BY l.id`)
 	if err != nil {
 		return nil, wrap(err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var number int64
-		var id, symbol, side, quantity, limit string
-		if err := rows.Scan(&number, &id, &symbol, &side, &quantity, &limit); err != nil {
+		var c cells
+		if err := rows.Scan(c.targets()...); err != nil {
 			return nil, wrap(err)
 		}
-		o, err := readOrder(number, symbol, side, quantity, limit)
+		o, err := c.order()
 		if err != nil {
 			return nil, wrap(err)
 		}
 		all = append(all, gate.VenueOrder{
-			ID: trade.BrokerOrderID(id), OrderID: fmt.Sprintf("paper-%d", number), Symbol: o.symbol, Side: o.side, Remaining: o.quantity,
+			ID: c.id, OrderID: orderID(o.number), Symbol: o.symbol, Side: o.side, Remaining: o.quantity, Exits: o.exitsOf > 0,
 		})
 	}
 	return all, wrap(rows.Err())

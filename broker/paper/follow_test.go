@@ -191,7 +191,8 @@ func TestRowsShowTheLedger(t *testing.T) {
 	c := v.cleared("1", "buy", "AAPL", "10", "150")
 	want := Row{
 		OrderID: "paper-1", ID: "sp-1", Digest: c.Order.Digest(), Symbol: sym(t, "AAPL"), Side: trade.Buy,
-		Quantity: dec(t, "10"), LimitPrice: dec(t, "150"), Status: Filled, Filled: dec(t, "10"), FilledPrice: dec(t, "149.95"),
+		Quantity: dec(t, "10"), LimitPrice: dec(t, "150"), Type: trade.Limit, TimeInForce: trade.Day,
+		Status: Filled, Filled: dec(t, "10"), FilledPrice: dec(t, "149.95"),
 		AcceptedAt: monday, ExpiresAt: time.Date(2026, 11, 30, 21, 0, 0, 0, time.UTC), ClosedAt: monday,
 	}
 	if !reflect.DeepEqual(rows[0], want) {
@@ -238,7 +239,7 @@ func TestCodesTableHoldsEveryCodeOnce(t *testing.T) {
 		}
 		seen[row.Code] = true
 	}
-	if len(seen) != 8 {
+	if len(seen) != 14 {
 		t.Errorf("%d codes", len(seen))
 	}
 }

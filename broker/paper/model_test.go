@@ -69,29 +69,46 @@ func audit(t interface {
 		t.Fatalf("rows: %v", err)
 	}
 	var reserved trade.Decimal
-	var count int64
+	var count, exits int64
 	selling := map[trade.Symbol]trade.Decimal{}
-	ids := map[trade.BrokerOrderID]bool{}
+	ids := map[string]Row{}
 	for _, r := range rows {
-		if ids[r.ID] {
-			t.Fatalf("two rows have the id %s", r.ID)
+		key := string(r.ID)
+		if r.ExitsOf != "" {
+			key = r.ExitsOf
+			if entry := ids[string(r.ID)]; entry.Status != Filled || entry.OrderID != r.ExitsOf || entry.Filled.Cmp(r.Quantity) != 0 || r.Side == entry.Side {
+				t.Fatalf("%+v are the exits of %+v", r, entry)
+			}
+			exits++
 		}
-		ids[r.ID] = true
-		if r.Status == Filled && (r.Filled.Cmp(r.Quantity) != 0 || r.Side == trade.Buy && r.FilledPrice.Cmp(r.LimitPrice) > 0 || r.Side == trade.Sell && r.FilledPrice.Cmp(r.LimitPrice) < 0) {
+		if _, twice := ids[key]; twice {
+			t.Fatalf("two rows have the id %s", key)
+		}
+		ids[key] = r
+		if r.Status == Filled && !fitting(r) {
 			t.Fatalf("filled outside its terms: %+v", r)
+		}
+		if r.Status == Filled && r.ExitsOf == "" && (!r.StopLoss.IsZero() || r.TakeProfit.Sign() > 0) {
+			exits--
 		}
 		if r.Status != Working {
 			continue
 		}
 		count++
-		if due == "" || due > stamp(r.ExpiresAt) {
+		if due == "" || !r.ExpiresAt.IsZero() && due > stamp(r.ExpiresAt) {
 			t.Fatalf("%s works until %s, and the account says that nothing is due before %q", r.OrderID, stamp(r.ExpiresAt), due)
 		}
+		if r.TimeInForce == trade.IOC || r.TimeInForce == trade.FOK {
+			t.Fatalf("it may not wait, and works: %+v", r)
+		}
 		if r.Side == trade.Buy {
-			reserved = reserved.Add(r.Quantity.Mul(r.LimitPrice))
+			reserved = reserved.Add(r.Quantity.Mul(reckoned(r)))
 		} else {
 			selling[r.Symbol] = selling[r.Symbol].Add(r.Quantity)
 		}
+	}
+	if exits != 0 {
+		t.Fatalf("%d exits more than filled entries that have some", exits)
 	}
 	h, err := b.Holdings(ctx)
 	if err != nil {
@@ -115,6 +132,35 @@ func audit(t interface {
 		}
 	}
 	auditPositions(t, b, selling)
+}
+
+// reckoned is the price at which a working buy holds cash.
+func reckoned(r Row) trade.Decimal {
+	if r.LimitPrice.Sign() > 0 {
+		return r.LimitPrice
+	}
+	return r.StopPrice
+}
+
+// fitting reports whether a filled row keeps its terms.
+func fitting(r Row) bool {
+	sign := 1
+	if r.Side == trade.Sell {
+		sign = -1
+	}
+	price := r.FilledPrice
+	switch {
+	case r.Filled.Cmp(r.Quantity) != 0, price.Sign() <= 0:
+		return false
+	case r.Amount.Sign() > 0 && r.Filled.Mul(price).Cmp(r.Amount) > 0:
+		return false
+	case r.ExitsOf != "":
+		profits := r.TakeProfit.Sign() > 0 && price.Cmp(r.TakeProfit) >= 0
+		return profits || r.Triggered && price.Cmp(r.StopLoss.Limit) >= 0
+	case r.LimitPrice.Sign() > 0 && sign*price.Cmp(r.LimitPrice) > 0:
+		return false
+	}
+	return r.StopPrice.Sign() == 0 || r.Triggered
 }
 
 // auditPositions checks that no position is smaller than its working sells, and that those are what is stored.
@@ -171,6 +217,17 @@ func rounds(t *testing.T, n int) {
 	t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) }) // it took the same value before
 }
 
+// wider are the terms of orders beside the limit order for the day, but for quantity and symbol.
+var wider = rapid.SampledFrom([]string{
+	"buy %d %s market", "sell %d %s market", "buy $%d %s market", "buy 0.%d %s market", "sell 0.%d %s market", "buy 1.%d %s limit limit=10",
+	"buy %d %s stop stop=10", "sell %d %s stop stop=9.5", "sell %d %s stop stop=9.5 tif=gtc",
+	"buy %d %s stop_limit stop=10 limit=10.5", "sell %d %s stop_limit stop=10 limit=9.5 tif=gtc",
+	"buy %d %s limit limit=10 tif=ioc", "sell %d %s limit limit=10 tif=fok", "buy %d %s limit limit=9.5 tif=gtc", "buy %d %s limit limit=10.5 extended=true",
+	"buy %d %s limit limit=10.5 tif=opg", "sell %d %s market tif=cls",
+	"buy %d %s market loss=9.5 profit=10.5", "buy %d %s limit limit=10 loss=9.5 losslimit=9 profit=10.5 tif=gtc", "buy %d %s stop stop=10 loss=9.5",
+	"buy %d %s market profit=10.01",
+})
+
 // TestRandomDaysKeepTheBooks runs random orders, quotes, cancels, lookups, days and openings, and after every third of
 // them recomputes the books. Every id must keep its first answer.
 func TestRandomDaysKeepTheBooks(t *testing.T) {
@@ -189,10 +246,9 @@ func TestRandomDaysKeepTheBooks(t *testing.T) {
 		side := rapid.SampledFrom([]string{"buy", "buy", "sell"})
 		symbol := rapid.SampledFrom([]string{"AAPL", "MSFT"})
 		price := rapid.SampledFrom([]string{"1", "9.5", "10", "10.000000001", "10.5", "200"})
-		terms := map[string][4]string{}
+		terms := map[string]string{}
 		submit := func(id string) {
-			o := terms[id]
-			got := v.send(id, o[0], o[1], o[2], o[3])
+			got := v.sends(id, terms[id])
 			if was, ok := first[id]; ok && was != got {
 				rt.Fatalf("%s was answered %q, now %q", id, was, got)
 			}
@@ -202,7 +258,13 @@ func TestRandomDaysKeepTheBooks(t *testing.T) {
 			"order": func(rt *rapid.T) {
 				id := fmt.Sprint(len(sent))
 				sent = append(sent, id)
-				terms[id] = [4]string{side.Draw(rt, "side"), symbol.Draw(rt, "symbol"), fmt.Sprint(rapid.IntRange(1, 40).Draw(rt, "quantity")), price.Draw(rt, "limit")}
+				terms[id] = fmt.Sprintf("%s %d %s limit limit=%s", side.Draw(rt, "side"), rapid.IntRange(1, 40).Draw(rt, "quantity"), symbol.Draw(rt, "symbol"), price.Draw(rt, "limit"))
+				submit(id)
+			},
+			"wide order": func(rt *rapid.T) {
+				id := fmt.Sprint(len(sent))
+				sent = append(sent, id)
+				terms[id] = fmt.Sprintf(wider.Draw(rt, "terms"), rapid.IntRange(1, 40).Draw(rt, "quantity"), symbol.Draw(rt, "symbol"))
 				submit(id)
 			},
 			"again": func(rt *rapid.T) {
@@ -214,9 +276,9 @@ func TestRandomDaysKeepTheBooks(t *testing.T) {
 				if len(sent) == 0 {
 					return
 				}
-				o := terms[rapid.SampledFrom(sent).Draw(rt, "id")]
-				id := rapid.SampledFrom(sent).Draw(rt, "id")
-				if _, err := v.cancel(context.Background(), v.cleared(id, o[0], o[1], o[2], o[3])); err != nil {
+				c := v.clearedFor(rapid.SampledFrom(sent).Draw(rt, "id"), terms[rapid.SampledFrom(sent).Draw(rt, "terms")])
+				c.Exits = rapid.Bool().Draw(rt, "exits")
+				if _, err := v.cancel(context.Background(), c); err != nil {
 					rt.Fatalf("cancel: %v", err)
 				}
 			},

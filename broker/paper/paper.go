@@ -1,7 +1,8 @@
 // Package paper is a venue for practice: it takes real orders and no real money. It keeps cash, positions and orders in
 // a database of its own, which several processes may share, and fills whole orders against the newest quote of a file.
 // Like a real venue it knows nothing of the gate's journal, answers the same id in the same way, and lets an order rest
-// until it is filled, cancelled or the day is over.
+// until it is filled, cancelled or its time is over. docs/paper.md says by which rules, and what a real venue does
+// otherwise.
 package paper
 
 import (
@@ -25,14 +26,18 @@ type Config struct {
 	Quotes *market.File     // nil: there is no market, and orders rest
 	Cash   trade.Decimal    // at creation, in dollars; zero means 100000.00. Later it is not looked at
 	Now    func() time.Time // the clock; nil means the system's
+	// Instruments are what orders must fit; nil means that every symbol is a US equity.
+	Instruments *market.Instruments
 }
 
 // Broker is an open venue. It is safe for concurrent use, and several processes may have the same venue open.
 type Broker struct {
-	db     *store.DB
-	quotes *market.File
-	now    func() time.Time
-	zone   *time.Location
+	db          *store.DB
+	quotes      *market.File
+	instruments *market.Instruments
+	calendar    *market.Calendar
+	now         func() time.Time
+	zone        *time.Location
 }
 
 var _ gate.Broker = (*Broker)(nil)
@@ -65,7 +70,7 @@ func open(ctx context.Context, cfg Config, wait time.Duration) (*Broker, error) 
 	if cfg.Cash.Sign() == 0 {
 		cfg.Cash = trade.Whole(defaultCash)
 	}
-	b := &Broker{quotes: cfg.Quotes, now: cfg.Now}
+	b := &Broker{quotes: cfg.Quotes, instruments: cfg.Instruments, now: cfg.Now}
 	if b.now == nil {
 		b.now = time.Now
 	}
@@ -74,6 +79,9 @@ func open(ctx context.Context, cfg Config, wait time.Duration) (*Broker, error) 
 		return nil, fmt.Errorf("paper: %w", err)
 	}
 	if b.zone, err = time.LoadLocation("America/New_York"); err != nil {
+		return nil, fmt.Errorf("paper: %w", err)
+	}
+	if b.calendar, err = market.NewYork(); err != nil {
 		return nil, fmt.Errorf("paper: %w", err)
 	}
 	at := store.Config{Path: cfg.Path, AppID: appID, Migrations: steps, Busy: wait}

@@ -22,30 +22,39 @@ const (
 	Expired   Status = "expired"
 )
 
-// Row is one row of paper_ledger: an order that the venue accepted, as it stands.
+// Row is one row of paper_ledger: an order that the venue accepted, or the exits of one, as it stands. What an order does
+// not have is zero.
 type Row struct {
 	OrderID     string              // paper-1, paper-2 …
-	ID          trade.BrokerOrderID // what it was sent under
-	Digest      trade.Digest
+	ID          trade.BrokerOrderID // what it was sent under; of exits that of their entry
+	ExitsOf     string              // of exits the OrderID of their entry
+	Digest      trade.Digest        // zero for exits
 	Symbol      trade.Symbol
 	Side        trade.Side
 	Quantity    trade.Decimal
+	Amount      trade.Decimal   // dollars, of an order by amount
+	Type        trade.OrderType // none for exits
 	LimitPrice  trade.Decimal
+	StopPrice   trade.Decimal
+	TimeInForce trade.TimeInForce
+	StopLoss    trade.Exit // of exits their own, of another order what follows its fill
+	TakeProfit  trade.Decimal
+	Triggered   bool // its stop was reached
 	Status      Status
 	Filled      trade.Decimal // shares
 	FilledPrice trade.Decimal // zero unless filled
 	AcceptedAt  time.Time
-	ExpiresAt   time.Time
+	ExpiresAt   time.Time // zero if it does not
 	ClosedAt    time.Time // zero while it works
 }
 
-const selectRows = `SELECT id, client_order_id, digest, symbol, side, quantity, limit_price, status, filled_quantity,
-	coalesce(filled_price, '0'), accepted_at, expires_at, coalesce(closed_at, '') FROM paper_ledger `
+const selectRows = `SELECT ` + cellNames + `, digest, status, filled_quantity, coalesce(filled_price, '0'), accepted_at,
+	coalesce(closed_at, '') FROM paper_ledger l `
 
 // Rows returns the orders that the venue accepted, oldest first, at most limit, from the one after the row numbered
 // after on: the number in its OrderID. Every row has been there since its order was accepted.
 func (b *Broker) Rows(ctx context.Context, after uint64, limit int) ([]Row, error) {
-	return b.rows(ctx, selectRows+`WHERE id > ? ORDER BY id LIMIT ?`, int64(min(after, 1<<62)), max(limit, 0))
+	return b.rows(ctx, selectRows+`WHERE l.id > ? ORDER BY l.id LIMIT ?`, int64(min(after, 1<<62)), max(limit, 0))
 }
 
 func (b *Broker) rows(ctx context.Context, query string, args ...any) (all []Row, err error) {
@@ -65,41 +74,42 @@ func (b *Broker) rows(ctx context.Context, query string, args ...any) (all []Row
 }
 
 func scanRow(scan func(...any) error) (Row, error) {
+	var c cells
 	var r Row
-	var number int64
-	var digest, symbol, side, quantity, limit, filled, price, accepted, expires, closed string
-	err := scan(&number, &r.ID, &digest, &symbol, &side, &quantity, &limit, &r.Status, &filled, &price, &accepted, &expires, &closed)
+	var digest, filled, price, accepted, closed string
+	if err := scan(append(c.targets(), &digest, &r.Status, &filled, &price, &accepted, &closed)...); err != nil {
+		return Row{}, err
+	}
+	o, err := c.order()
 	if err != nil {
 		return Row{}, err
 	}
-	o, err := readOrder(number, symbol, side, quantity, limit)
-	if err != nil {
-		return Row{}, err
+	r.OrderID, r.ID, r.Symbol, r.Side, r.Quantity, r.Amount = orderID(o.number), c.id, o.symbol, o.side, o.quantity, o.amount
+	r.Type, r.LimitPrice, r.StopPrice, r.TimeInForce = o.kind, o.limit, o.stop, o.tif
+	r.StopLoss, r.TakeProfit, r.Triggered = o.loss, o.profit, o.triggered
+	is := reading{ok: true}
+	if o.exitsOf > 0 {
+		r.ExitsOf = orderID(o.exitsOf)
+	} else {
+		r.Digest = read(&is, digest, trade.ParseDigest)
 	}
-	r.OrderID, r.Symbol, r.Side, r.Quantity, r.LimitPrice = orderID(number), o.symbol, o.side, o.quantity, o.limit
-	var okDigest, okFilled, okPrice bool
-	r.Digest, okDigest = trade.ParseDigest(digest)
-	r.Filled, okFilled = trade.ParseDecimal(filled)
-	r.FilledPrice, okPrice = trade.ParseDecimal(price)
-	if !okDigest || !okFilled || !okPrice {
+	r.Filled = read(&is, filled, trade.ParseDecimal)
+	r.FilledPrice = read(&is, price, trade.ParseDecimal)
+	r.AcceptedAt = read(&is, accepted, parseStamp)
+	if !o.expires.Equal(never) {
+		r.ExpiresAt = o.expires
+	}
+	if closed != "" {
+		r.ClosedAt = read(&is, closed, parseStamp)
+	}
+	if !is.ok {
 		return Row{}, fmt.Errorf("the stored order %s is damaged", r.OrderID)
-	}
-	for _, t := range []struct {
-		to   *time.Time
-		text string
-	}{{&r.AcceptedAt, accepted}, {&r.ExpiresAt, expires}, {&r.ClosedAt, closed}} {
-		if t.text == "" {
-			continue
-		}
-		if *t.to, err = time.Parse(time.RFC3339, t.text); err != nil {
-			return Row{}, err
-		}
 	}
 	return r, nil
 }
 
 // Payload renders an accepted order as the answer of an order tool that trades on this venue:
-// {"status":"SUCCESS","order_id":"paper-1", …}. Decimals are text.
+// {"status":"SUCCESS","order_id":"paper-1", …}. Decimals are text; prices that an order does not have are no members.
 func (r Row) Payload() []byte {
 	dst := wire.AppendText([]byte{'{'}, "status", "SUCCESS")
 	dst = wire.AppendText(dst, "order_id", r.OrderID)
@@ -107,7 +117,17 @@ func (r Row) Payload() []byte {
 	dst = wire.AppendText(dst, "symbol", r.Symbol.String())
 	dst = wire.AppendText(dst, "side", r.Side.String())
 	dst = wire.AppendText(dst, "quantity", r.Quantity.String())
-	dst = wire.AppendText(dst, "limit_price", r.LimitPrice.Money())
+	for _, price := range [...]struct {
+		name string
+		trade.Decimal
+	}{
+		{"limit_price", r.LimitPrice}, {"stop_price", r.StopPrice}, {"notional", r.Amount}, {"stop_loss", r.StopLoss.Stop},
+		{"stop_loss_limit", r.StopLoss.Limit}, {"take_profit", r.TakeProfit},
+	} {
+		if price.Sign() > 0 {
+			dst = wire.AppendText(dst, price.name, price.Money())
+		}
+	}
 	dst = wire.AppendText(dst, "filled_quantity", r.Filled.String())
 	return append(dst, '}')
 }
@@ -123,7 +143,7 @@ func ErrorPayload(r gate.Receipt) []byte {
 // Payload renders what the venue answered for an id, an accepted order as it stands now. found is false for an id that
 // it does not know.
 func (b *Broker) Payload(ctx context.Context, id trade.BrokerOrderID) (payload []byte, found bool, err error) {
-	rows, err := b.rows(ctx, selectRows+`WHERE client_order_id = ?`, string(id))
+	rows, err := b.rows(ctx, selectRows+`WHERE l.client_order_id = ? AND l.exits_of IS NULL`, string(id))
 	if err != nil {
 		return nil, false, err
 	}

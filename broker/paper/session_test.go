@@ -47,7 +47,7 @@ func TestDayOrdersEndAtTheNextCloseInNewYork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := dayEnds(accepted, zone).Format(time.RFC3339); got != c.ends {
+		if got := dayEnds(accepted, zone, closeHour).Format(time.RFC3339); got != c.ends {
 			t.Errorf("%s: accepted %s, ends %s, want %s", c.name, c.accepted, got, c.ends)
 		}
 	}
@@ -57,7 +57,7 @@ func TestDayOrdersEndAtTheFirstCloseThatIsLater(t *testing.T) {
 	zone := newYork(t)
 	rapid.Check(t, func(t *rapid.T) {
 		accepted := time.Unix(rapid.Int64Range(1_700_000_000, 2_000_000_000).Draw(t, "accepted"), 0)
-		end := dayEnds(accepted, zone).In(zone)
+		end := dayEnds(accepted, zone, closeHour).In(zone)
 		if !end.After(accepted) || end.Hour() != 16 || end.Minute() != 0 || end.Weekday() == time.Saturday || end.Weekday() == time.Sunday {
 			t.Fatalf("%v ends %v", accepted, end)
 		}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"sallyport/gate"
 	"sallyport/market"
@@ -92,7 +91,7 @@ func notSent(err error) error { return fmt.Errorf("paper: %w: %w", gate.ErrNotSe
 // The receipt of an id that is not known is Unknown.
 func (d *desk) find(id trade.BrokerOrderID) (r gate.Receipt, digest string, err error) {
 	var number int64
-	err = d.tx.QueryRow(`SELECT id, digest, '', message FROM paper_ledger WHERE client_order_id = ?1
+	err = d.tx.QueryRow(`SELECT id, digest, '', message FROM paper_ledger WHERE client_order_id = ?1 AND exits_of IS NULL
 		UNION ALL SELECT 0, coalesce(digest, ''), code, message FROM paper_rejections WHERE client_order_id = ?1`, string(id)).
 		Scan(&number, &digest, &r.Code, &r.Message)
 	switch {
@@ -110,15 +109,30 @@ func (d *desk) find(id trade.BrokerOrderID) (r gate.Receipt, digest string, err 
 
 // take decides a new order and stores it or its rejection.
 func (d *desk) take(c gate.Cleared, b *Broker, book *market.Book, noQuotes error) (gate.Receipt, error) {
-	o := order{symbol: c.Order.Symbol(), side: c.Order.Side(), quantity: c.Order.Quantity(), limit: c.Order.LimitPrice()}
-	q, quoted := book.Quote(o.symbol)
-	price, fills := match(o, q)
-	if fills = fills && quoted; fills || o.side == trade.Sell {
+	o := termsOf(c.Order)
+	var q sight
+	quoted := false
+	code, why := unfit(c.Order, b.instruments)
+	if code == "" && !o.lives(d.now, b.zone, b.calendar) {
+		code, why = SessionUnknown, "the calendar of the exchanges does not cover "+stamp(d.now)
+	}
+	if code == "" {
+		q, quoted = d.sees(o.symbol, book)
+		code, why = o.sizes(q, quoted, b.instruments)
+	}
+	m := meeting{}
+	if quoted && code == "" {
+		m = o.meets(q)
+		o.triggered = m.triggers
+	}
+	if m.fills || o.side == trade.Sell {
 		if err := d.look(o.symbol); err != nil {
 			return gate.Receipt{}, err
 		}
 	}
-	code, why := d.acct.refuse(o)
+	if code == "" {
+		code, why = d.acct.refuse(o)
+	}
 	if noQuotes != nil {
 		code, why = QuotesUnusable, noQuotes.Error()
 	}
@@ -126,48 +140,89 @@ func (d *desk) take(c gate.Cleared, b *Broker, book *market.Book, noQuotes error
 		return d.refuse(c.ID, c.Order.Digest().String(), code, why)
 	}
 	d.acct.accept(o)
-	expires := dayEnds(d.now, b.zone)
-	if !fills {
-		if ends := stamp(expires); d.due == "" || ends < d.due {
-			d.due = ends
+	return d.begin(c, o, m)
+}
+
+// sizes says how much a new order is for and what it holds, as far as a quote has to say it; or why it cannot.
+//
+//limit:paper-market-order A market order without a quote of its session, or with a crossed one, is rejected: it is never filled at another price.
+func (o *order) sizes(q sight, quoted bool, list *market.Instruments) (Code, string) {
+	o.held = o.holds(o.limit)
+	if o.kind == trade.Stop {
+		o.held = o.holds(o.stop)
+	}
+	if o.limit.Sign() > 0 || o.hours == auctionHours && o.side == trade.Sell {
+		return "", ""
+	}
+	m := meeting{}
+	if quoted {
+		m = o.meets(q)
+	}
+	if o.hours == auctionHours && quoted && !market.Crossed(q.Quote) {
+		m.fills, m.price = true, q.Ask // what the market is worth now; the auction itself is to come
+	}
+	if o.kind == trade.Market && !m.fills {
+		return MarketUnavailable, fmt.Sprintf("there is no quote of %v at which a market order is executed now", o.symbol)
+	}
+	if o.amount.Sign() > 0 {
+		if code, why := o.divides(m.price, list); code != "" {
+			return code, why
 		}
-		return d.enter(c, o, row{status: Working, filled: "0", message: "working until " + expires.Format("2006-01-02T15:04:05Z"), expires: expires})
 	}
-	d.acct.fill(o, price)
-	return d.enter(c, o, row{
-		status: Filled, filled: o.quantity.String(), price: price, expires: expires,
-		message: fmt.Sprintf("filled %v %v at %s", o.quantity, o.symbol, price.Money()),
-	})
+	if m.fills {
+		o.held = o.holds(m.price)
+	}
+	return "", ""
 }
 
-// row is the part of a new row of the ledger that is not the order. The price is zero unless it is filled.
-type row struct {
-	status          Status
-	filled, message string
-	price           trade.Decimal
-	expires         time.Time
+// divides makes shares of the amount of an order by amount.
+func (o *order) divides(price trade.Decimal, list *market.Instruments) (Code, string) {
+	quantity, ok := shares(o.amount, price)
+	if i, listed := list.Of(o.symbol); ok && listed && !partOf(i, quantity) {
+		if s := i.Quantity(quantity); !s.Fits {
+			quantity, ok = s.Below, s.Below.Sign() > 0
+		}
+	}
+	if !ok {
+		return AmountNotTradable, fmt.Sprintf("%s dollars buy no quantity of %v at %s that can be traded", o.amount.Money(), o.symbol, price.Money())
+	}
+	o.quantity = quantity
+	return "", ""
 }
 
-// enter stores a new order, and its fill where it has one.
-func (d *desk) enter(c gate.Cleared, o order, r row) (gate.Receipt, error) {
-	var paid, closed any
-	if r.status == Filled {
-		paid, closed = r.price.String(), stamp(d.now)
+// begin stores an accepted order, and its fill or its end where that comes at once. A fill is followed by its exits.
+func (d *desk) begin(c gate.Cleared, o order, m meeting) (gate.Receipt, error) {
+	r, kind := row{status: Working, filled: "0", message: "working until it is cancelled"}, gate.NoVenueEvent
+	switch {
+	case m.fills:
+		d.acct.fill(o, m.price)
+		kind, r.filled, r.price = gate.VenueFill, o.quantity.String(), m.price
+		r.message = fmt.Sprintf("filled %v %v at %s", o.quantity, o.symbol, m.price.Money())
+	//limit:paper-at-once An order that may not wait, ioc or fok, ends at once unless the quote fills all of it.
+	case o.atOnce():
+		d.acct.release(o)
+		kind, r.message = gate.VenueExpired, "ended at once: nothing is there to execute it"
+	case o.expires != never:
+		r.message = "working until " + o.expires.UTC().Format("2006-01-02T15:04:05Z")
 	}
-	res, err := d.tx.Exec(`INSERT INTO paper_ledger (client_order_id, digest, symbol, side, quantity, limit_price, price_key,
-		status, filled_quantity, filled_price, message, accepted_at, expires_at, closed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(c.ID), c.Order.Digest().String(), o.symbol.String(), o.side.String(), o.quantity.String(), o.limit.String(), priceKey(o.limit),
-		string(r.status), r.filled, paid, r.message, stamp(d.now), stamp(r.expires), closed)
+	if kind == gate.NoVenueEvent {
+		d.dueBy(o.expires)
+	} else {
+		r.status = statusOf(kind)
+	}
+	number, err := d.insert(c.ID, c.Order.Digest().String(), o, r)
 	if err != nil {
 		return gate.Receipt{}, err
 	}
-	if o.number, err = res.LastInsertId(); err != nil {
-		return gate.Receipt{}, err
+	o.number = number
+	stored := resting{order: o, id: c.ID}
+	if kind != gate.NoVenueEvent {
+		err = d.tell(stored, kind, r.price, d.now)
 	}
-	if r.status == Filled {
-		err = d.tell(resting{order: o, id: c.ID}, gate.VenueFill, r.price, d.now)
+	if err == nil && m.fills && o.hasExits() {
+		err = d.guard(stored)
 	}
-	return gate.Receipt{Outcome: trade.Accepted, OrderID: orderID(o.number), Message: r.message}, err
+	return gate.Receipt{Outcome: trade.Accepted, OrderID: orderID(number), Message: r.message}, err
 }
 
 // refuse rejects and remembers it, so that the same id gets the same answer. No digest closes the id to every order.
