@@ -18,6 +18,7 @@ const (
 	MarketUnavailable    Code = "MARKET_UNAVAILABLE"
 	AmountNotTradable    Code = "AMOUNT_NOT_TRADABLE"
 	SymbolNotListed      Code = "SYMBOL_NOT_LISTED"
+	InstrumentsUnusable  Code = "INSTRUMENTS_UNUSABLE"
 	PriceOffTick         Code = "PRICE_OFF_TICK"
 	QuantityOffLot       Code = "QUANTITY_OFF_LOT"
 	SessionUnknown       Code = "SESSION_UNKNOWN"
@@ -37,6 +38,7 @@ func Codes() []trade.CodeRow {
 		{Code: MarketUnavailable, Meaning: "A market order has no quote to be executed at: there is none of the symbol, its bid is above its ask, or it was taken outside the regular session.", Repair: "Wait for a quote of the regular session, or send a limit order."},
 		{Code: AmountNotTradable, Meaning: "The amount buys no share, no lot, or more shares than an order can have.", Repair: "Send another amount, or a quantity."},
 		{Code: SymbolNotListed, Meaning: "The symbol is not in the venue's list of instruments.", Repair: "Trade a symbol of the list; the operator may add to it."},
+		{Code: InstrumentsUnusable, Meaning: "The file of instruments cannot be read.", Repair: "Repair the line that the message names."},
 		{Code: PriceOffTick, Meaning: "A price of the order is not a whole number of the instrument's ticks.", Repair: "Use one of the two neighbours that the message names."},
 		{Code: QuantityOffLot, Meaning: "The quantity is under the instrument's minimum or not a whole number of its lots.", Repair: "Use one of the neighbours that the message names."},
 		{Code: SessionUnknown, Meaning: "The calendar of the exchanges does not cover the order's time, so that nobody can say which session is on.", Repair: "Use a release whose calendar covers it."},

@@ -26,15 +26,15 @@ type Config struct {
 	Quotes *market.File     // nil: there is no market, and orders rest
 	Cash   trade.Decimal    // at creation, in dollars; zero means 100000.00. Later it is not looked at
 	Now    func() time.Time // the clock; nil means the system's
-	// Instruments are what orders must fit; nil means that every symbol is a US equity.
-	Instruments *market.Instruments
+	// Instruments returns what orders must fit now, such as market.Listing's; nil means that every symbol is a US equity.
+	Instruments func() (*market.Instruments, error)
 }
 
 // Broker is an open venue. It is safe for concurrent use, and several processes may have the same venue open.
 type Broker struct {
 	db          *store.DB
 	quotes      *market.File
-	instruments *market.Instruments
+	instruments func() (*market.Instruments, error)
 	calendar    *market.Calendar
 	now         func() time.Time
 	zone        *time.Location
@@ -73,6 +73,9 @@ func open(ctx context.Context, cfg Config, wait time.Duration) (*Broker, error) 
 	b := &Broker{quotes: cfg.Quotes, instruments: cfg.Instruments, now: cfg.Now}
 	if b.now == nil {
 		b.now = time.Now
+	}
+	if b.instruments == nil {
+		b.instruments = func() (*market.Instruments, error) { return nil, nil }
 	}
 	steps, err := fs.Sub(schema, "schema")
 	if err != nil {

@@ -112,13 +112,17 @@ func (d *desk) take(c gate.Cleared, b *Broker, book *market.Book, noQuotes error
 	o := termsOf(c.Order)
 	var q sight
 	quoted := false
-	code, why := unfit(c.Order, b.instruments)
+	list, err := b.instruments()
+	code, why := unfit(c.Order, list)
+	if err != nil {
+		code, why = InstrumentsUnusable, err.Error()
+	}
 	if code == "" && !o.lives(d.now, b.zone, b.calendar) {
 		code, why = SessionUnknown, "the calendar of the exchanges does not cover "+stamp(d.now)
 	}
 	if code == "" {
 		q, quoted = d.sees(o.symbol, book)
-		code, why = o.sizes(q, quoted, b.instruments)
+		code, why = o.sizes(q, quoted, list)
 	}
 	m := meeting{}
 	if quoted && code == "" {

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -307,11 +308,15 @@ func TestOrdersThatDoNotFitAreRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.cfg.Instruments = list
+	var broken error
+	v.cfg.Instruments = func() (*market.Instruments, error) { return list, broken }
 	v.reopen()
 	v.want("its first answer", v.sends("1", "buy 1 AAPL limit limit=150.005 tif=gtc"), "rejected PRICE_OFF_TICK AAPL has no price of 150.005; beside it are 150.00 and 150.01")
 	v.want("off the lot", v.sends("2", "buy 11 AAPL limit limit=150"), "rejected QUANTITY_OFF_LOT AAPL is not traded in a quantity of 11; beside it are 10 and 20")
 	v.want("not listed", v.sends("3", "buy 10 MSFT limit limit=150"), "rejected SYMBOL_NOT_LISTED MSFT is not in the list of instruments")
+	broken = errors.New("line 3 is rubbish")
+	v.want("a list that cannot be read", v.sends("5", "buy 10 AAPL limit limit=150"), "rejected INSTRUMENTS_UNUSABLE line 3 is rubbish")
+	broken = nil
 	v.want("an amount", v.sends("4", "buy $3100 AAPL market"), "accepted paper-1 filled 20 AAPL at 149.95")
 	audit(t, v.Broker)
 }
