@@ -30,6 +30,7 @@ type Hold struct {
 	Within    time.Duration // from the last approval to the send
 	Approvers int           // how many different persons must approve
 	Permits   bool          // somebody else makes the call once it is approved
+	Shown     Mark          // the quote that the people are shown, where the policy bounds how far it may move; zero: none
 }
 
 // Approved is one person's approval of exactly one digest.
@@ -198,7 +199,11 @@ func appendHold(dst []byte, h Hold) []byte {
 	dst = appendTime(dst, "expires_at", h.Expires)
 	dst = strconv.AppendInt(wire.AppendName(dst, "within_ms"), h.Within.Milliseconds(), 10)
 	dst = strconv.AppendInt(wire.AppendName(dst, "approvers"), int64(h.Approvers), 10)
-	return appendFlag(dst, "permits", h.Permits)
+	dst = appendFlag(dst, "permits", h.Permits)
+	if h.Shown == (Mark{}) {
+		return dst
+	}
+	return appendDecimal(appendDecimal(dst, "shown_bid", h.Shown.Bid), "shown_ask", h.Shown.Ask)
 }
 
 // decodeControl reads the events of people in control.

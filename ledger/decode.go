@@ -74,6 +74,9 @@ func decodeKind(o *object, kind string) (Event, bool) {
 	case "cancel_ended":
 		return CancelEnded{Intent: o.intent(), Outcome: o.outcome(), Message: o.optional("message")}, true
 	}
+	if kind == "policy_loaded" {
+		return PolicyLoaded{SHA256: o.text("sha256"), Version: int(o.number("version")), Tests: int(o.number("tests"))}, true
+	}
 	if e, ok := decodeMemory(o, kind); ok {
 		return e, true
 	}
@@ -121,6 +124,7 @@ func (o *object) hold() Hold {
 	return Hold{
 		Expires: o.time("expires_at"), Within: time.Duration(o.number("within_ms")) * time.Millisecond,
 		Approvers: int(o.number("approvers")), Permits: o.flag("permits"),
+		Shown: Mark{Bid: o.optionalDecimal("shown_bid"), Ask: o.optionalDecimal("shown_ask")},
 	}
 }
 
@@ -323,7 +327,7 @@ func (o *object) ruling() Ruling {
 		o.fail(x.err)
 		r.Facts = f
 	}
-	r.Rules, r.Value = o.texts("rules"), o.optionalDecimal("value")
+	r.Rules, r.Value, r.RetryAt = o.texts("rules"), o.optionalDecimal("value"), o.optionalTime("retry_at")
 	return r
 }
 

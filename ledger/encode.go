@@ -131,6 +131,9 @@ func appendRuling(dst []byte, r Ruling) []byte {
 		dst = appendDecimal(dst, "pending_buys", f.PendingBuys)
 		dst = append(appendDecimal(dst, "pending_sells", f.PendingSells), '}')
 	}
+	if !r.RetryAt.IsZero() {
+		dst = appendTime(dst, "retry_at", r.RetryAt)
+	}
 	return appendMatched(dst, r.Rules, r.Value)
 }
 

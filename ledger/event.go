@@ -82,6 +82,8 @@ type Ruling struct {
 	// Of a policy of version 2, so that limits that count over time know what to count.
 	Rules []string      // the ids of the rules that matched
 	Value trade.Decimal // what the order was valued at; zero: its own notional
+
+	RetryAt time.Time // when time alone will have cured the denial; zero if it will not, or nothing is denied
 }
 
 // Pending says how long an allowed intent may be without an outcome. It is zero for what is not allowed.

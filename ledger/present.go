@@ -29,6 +29,9 @@ func (e Rejudged) First() Decision {
 
 func (d *Decision) rule(r Ruling) {
 	d.Verdict, d.Reasons, d.PolicySHA256, d.MaxQuantityNow = r.Effect, r.Reasons, r.PolicySHA256, r.MaxQuantity
+	if d.RetryAfter = 0; r.RetryAt.After(d.At) {
+		d.RetryAfter = r.RetryAt.Sub(d.At)
+	}
 	d.State = [...]AuditState{policy.Deny: Blocked, policy.Hold: ApprovalPending, policy.Allow: Allowed}[r.Effect]
 }
 

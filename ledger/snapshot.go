@@ -52,7 +52,7 @@ func (s *State) appendControl(dst []byte) []byte {
 	}
 	dst = appendList(dst, "people", s.People())
 	dst = appendList(dst, "grants", s.Grants())
-	return s.memory.append(appendFlag(dst, "owned", s.owned))
+	return wire.AppendOptional(s.memory.append(appendFlag(dst, "owned", s.owned)), "policy_loaded", s.loaded)
 }
 
 func appendList[T interface{ append([]byte) []byte }](dst []byte, name string, all []T) []byte {
@@ -217,7 +217,7 @@ func (s *State) readControl(v wire.Value) error {
 		s.grants[g.Agent] = g
 	})
 	s.owned = top.flag("owned")
-	s.memory = top.memory()
+	s.memory, s.loaded = top.memory(), top.optional("policy_loaded")
 	return top.err
 }
 

@@ -27,6 +27,7 @@ type State struct {
 	asking  map[trade.Agent]int              // how many of them each agent has
 	due     time.Time                        // no proposal ends by time before it; zero: nobody knows
 	memory  memory
+	loaded  string // the SHA-256 of the policy of version 2 that was loaded last; empty if none was
 }
 
 type kill struct {
