@@ -53,7 +53,10 @@ type PolicyView struct {
 	Raw    []byte // the file's bytes; nil if unreadable
 	SHA256 string // of Raw
 	Policy *policy.Policy
-	Reason *policy.Reason // why nothing is allowed; nil if the policy is valid
+	Book   *policy.Rulebook // of version 2, in the place of Policy
+	Reason *policy.Reason   // why nothing is allowed; nil if the policy is valid
+
+	zone *time.Location // of Book
 }
 
 // WorkingOrder is an order of ours that the ledger holds open.

@@ -50,7 +50,12 @@ type office struct {
 
 func newOffice(t testing.TB, edit ...func(*gate.Config)) *office {
 	t.Helper()
-	o := &office{v: &venue{}, clock: newClock(), creds: map[string]string{}}
+	return newOfficeAt(t, newClock(), edit...)
+}
+
+func newOfficeAt(t testing.TB, at *clock, edit ...func(*gate.Config)) *office {
+	t.Helper()
+	o := &office{v: &venue{}, clock: at, creds: map[string]string{}}
 	o.v.clock = o.clock.now
 	o.Gate = open(t, o.v, func(c *gate.Config) {
 		c.Daemon, c.Now = true, o.clock.now

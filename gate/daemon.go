@@ -107,11 +107,13 @@ var errUnreadable = errors.New("a record cannot be read")
 // update is journal.Update for everything that the gate records. A journal that cannot be written trips the gate.
 func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error {
 	var own error
+	var halted []ledger.Stop
 	tripped := g.tripped.Load()
 	err := g.journal.Update(ctx, func(tx *journal.Tx) error {
-		g.looked = g.now()
+		g.looked, g.halted = g.now(), nil
 		latched := g.latch(tx)
-		if own = decide(tx); latched {
+		own = decide(tx)
+		if halted = g.halted; latched {
 			return nil // what was latched is recorded, and a decide that fails has recorded nothing
 		}
 		return own
@@ -123,6 +125,7 @@ func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error
 	case err == nil:
 		g.tripped.CompareAndSwap(tripped, nil) // it is on record now, and a person can reset it
 		g.news.tell()
+		g.cancelHalted(ctx, halted)
 		return own
 	case own == nil && !errors.Is(err, journal.ErrBusy) && !errors.Is(err, journal.ErrClosed) && ctx.Err() == nil:
 		g.trip(err)

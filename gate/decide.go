@@ -28,14 +28,17 @@ const (
 
 // judgement is one call on its way through the gate. It is filled in under the journal's lock.
 type judgement struct {
-	g         *Gate
-	call      Call
-	policy    PolicyView
+	g    *Gate
+	call Call
+	basis
 	executing bool          // we send what is allowed; otherwise somebody else does
 	checking  bool          // a dry run
 	outside   []ledger.Stop // of a dry run: switches that the state does not know
 	proposing bool          // whatever is allowed waits for a person
 	approved  bool          // people have approved it, and it is judged again
+
+	tx *journal.Tx // nil in a dry run, which records nothing
+	at time.Time   // of the judgement
 
 	next     next
 	decision ledger.Decision
@@ -63,6 +66,8 @@ func (j *judgement) decide(tx *journal.Tx) error {
 	if err != nil {
 		return err
 	}
+	j.tx, j.at = tx, at
+	j.g.prepare(tx, at, j.basis)
 	j.g.expire(tx, at)
 	j.g.stopBehind(tx, at, behind)
 	switch {
@@ -297,17 +302,25 @@ func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without tr
 	if j.policy.Reason != nil {
 		r.Reasons = append(r.Reasons, *j.policy.Reason)
 	}
-	if j.policy.Policy == nil || j.call.Order.IsZero() {
+	if j.call.Order.IsZero() {
 		return r
 	}
 	facts := st.Facts(j.call.Account, j.call.Order.Symbol(), without)
-	v := j.policy.Policy.Evaluate(j.call.Order, facts)
+	var v policy.Verdict
+	switch {
+	case j.policy.Policy != nil:
+		v = j.policy.Policy.Evaluate(j.call.Order, facts)
+	case j.policy.Book != nil:
+		v = j.bookVerdict(&r, facts, without)
+	default:
+		return r
+	}
 	r.Facts = &facts
 	if len(r.Reasons) > 0 {
 		r.Reasons = append(r.Reasons, v.Reasons...)
 		return r // denied whatever the policy says
 	}
-	r.Effect, r.Reasons, r.MaxQuantity = v.Effect, v.Reasons, v.MaxQuantity
+	r.Effect, r.Reasons, r.MaxQuantity, r.RetryAt = v.Effect, v.Reasons, v.MaxQuantity, upToMicrosecond(v.RetryAfter)
 	j.holding(&r)
 	return r
 }

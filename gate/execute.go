@@ -24,7 +24,7 @@ func (g *Gate) Execute(ctx context.Context, c Call) ledger.Decision {
 	if err := g.lease.hold(); err != nil {
 		return g.unavailable(c, err)
 	}
-	j := &judgement{g: g, call: c, policy: g.policy.view(), executing: true}
+	j := &judgement{g: g, call: c, basis: g.basis(ctx), executing: true}
 	g.cfg.step("before decide")
 	if err := g.update(ctx, j.decide); err != nil {
 		return g.unavailable(c, err)
@@ -41,7 +41,7 @@ func (g *Gate) Execute(ctx context.Context, c Call) ledger.Decision {
 
 // Authorize decides the call and, if it is allowed, records a permission for somebody else to make it, once.
 func (g *Gate) Authorize(ctx context.Context, c Call) ledger.Decision {
-	j := &judgement{g: g, call: c, policy: g.policy.view()}
+	j := &judgement{g: g, call: c, basis: g.basis(ctx)}
 	if err := g.update(ctx, j.decide); err != nil {
 		return g.unavailable(c, err)
 	}

@@ -37,6 +37,8 @@ type Config struct {
 	Approval    Approval         // how proposals wait for people
 	Shared      bool             // others trade on the account too: what no decision explains is told and stops nothing
 	Quotes      Quotes           // what people and agents are shown; nil for none
+	Market      Market           // what a policy of version 2 judges by; nil: no quote and no session is known
+	Trial       Trial            // runs a policy's own tests; nil: a policy that has some is not loaded
 	Now         func() time.Time // the clock
 	Entropy     func(*[10]byte)  // fills in random bytes
 
@@ -104,6 +106,7 @@ type Gate struct {
 	tripped atomic.Pointer[string] // why nothing can be recorded, if that was found
 	wrong   slowly                 // wrong credentials
 	looked  time.Time              // when a stop file was last looked for; under the journal's lock
+	halted  []ledger.Stop          // what limits have stopped in this update; under the journal's lock
 	tokens  atomic.Pointer[tokens]
 	changes atomic.Int64 // of who may do what, by this process
 	memory  *memory      // of a gate in memory; nil otherwise
@@ -118,6 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{cfg: cfg, policy: policyFile{path: cfg.PolicyFile}, follow: newFollower()}
+	g.policy.soundness = g.sound
 	var e [10]byte
 	cfg.Entropy(&e)
 	g.lease = lease{dir: filepath.Join(cfg.Home, runName), name: hex.EncodeToString(e[:])}
@@ -148,7 +152,10 @@ func (g *Gate) start(ctx context.Context) error {
 	if err := g.cancelWanted(ctx); err != nil {
 		return err
 	}
-	return g.cancelStopped(ctx)
+	if err := g.cancelStopped(ctx); err != nil {
+		return err
+	}
+	return g.begin(ctx)
 }
 
 func (g *Gate) openJournal(ctx context.Context) error {
@@ -196,8 +203,9 @@ func (g *Gate) create(ctx context.Context, cfg journal.Config) error {
 	g.cfg.step("policy written")
 	cfg.Follower = newFollower()
 	j, err := journal.Create(ctx, cfg, func(tx *journal.Tx) error {
-		first := ledger.KillReset{By: "sallyport", Reason: "the journal was made"}
-		tx.Append("kill", g.cfg.Now(), ledger.Encode(first))
+		first := ledger.KillReset{By: bySallyport, Reason: "the journal was made"}
+		tx.Append(streamKill, g.cfg.Now(), ledger.Encode(first))
+		tx.Append(streamKill, g.cfg.Now(), ledger.Encode(ledger.HistoryBegan{FromStart: true}))
 		return nil
 	})
 	if errors.Is(err, fs.ErrExist) {

@@ -35,6 +35,7 @@ type venue struct {
 	strange   trade.Order // an order that works there and is not ours
 	forgets   bool        // it shows no working order
 	moves     bool        // something happens whenever it is asked
+	cash      string      // that it holds; 100000 unless it says otherwise
 }
 
 func (v *venue) now() time.Time {
@@ -108,6 +109,9 @@ func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	h := gate.Holdings{Cash: trade.Whole(100_000)}
+	if v.cash != "" {
+		h.Cash, _ = trade.ParseDecimal(v.cash)
+	}
 	held := map[trade.Symbol]trade.Decimal{}
 	for _, e := range v.events {
 		switch {

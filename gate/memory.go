@@ -100,6 +100,7 @@ func OpenMemory(ctx context.Context, c MemoryConfig) (*Memory, error) {
 	return m, g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		g.recordIn(tx, streamKill, at, ledger.KillReset{By: bySallyport, Reason: "the journal was made"})
+		g.recordIn(tx, streamKill, at, ledger.HistoryBegan{FromStart: true})
 		return nil
 	})
 }

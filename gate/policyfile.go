@@ -33,6 +33,9 @@ type policyFile struct {
 		at  time.Time
 		err error
 	}
+	// soundness says why a policy of version 2 is not loaded although it can be read; nil if it is, or if nothing asks.
+	soundness func(PolicyView) *policy.Reason
+	proved    string // the SHA-256 of what was last found sound
 }
 
 // wayAgain is how often the directories above the policy are looked at again.
@@ -67,8 +70,19 @@ func (p *policyFile) view() PolicyView {
 	defer p.mu.Unlock()
 	if p.last.Raw == nil || !bytes.Equal(p.last.Raw, raw) {
 		p.last = viewOf(raw)
+		p.prove()
 	}
 	return p.last
+}
+
+// prove takes the last policy out of force if it is of version 2 and not sound. It is asked once for the same bytes.
+func (p *policyFile) prove() {
+	if p.last.Book == nil || p.soundness == nil || p.proved == p.last.SHA256 {
+		return
+	}
+	if p.last.refuse(p.soundness(p.last)); p.last.Book != nil {
+		p.proved = p.last.SHA256
+	}
 }
 
 // plain says in plain words why a file cannot be read.
@@ -82,11 +96,11 @@ func plain(path string, err error) string {
 	return err.Error()
 }
 
-// viewOf judges a policy's bytes.
+// viewOf judges a policy's bytes, whichever version they are of.
 func viewOf(raw []byte) PolicyView {
 	sum := sha256.Sum256(raw)
 	v := PolicyView{Raw: raw, SHA256: hex.EncodeToString(sum[:])}
-	pol, err := policy.Parse(raw)
+	loaded, err := policy.Load(raw, policy.World{Zone: func(name string) bool { return zoneOf(name) != nil }})
 	if err != nil {
 		v.Reason = &policy.Reason{
 			Code: policy.PolicyInvalid, Field: "policy",
@@ -94,8 +108,23 @@ func viewOf(raw []byte) PolicyView {
 		}
 		return v
 	}
-	v.Policy = pol
+	if v.Policy, v.Book = loaded.V1, loaded.V2; v.Book != nil {
+		v.zone = zoneOf(v.Book.Timezone())
+	}
 	return v
+}
+
+// zoneOf returns a time zone by its name; nil if there is none. What is local to a machine is no zone of a policy, whose
+// days must be the same on every machine.
+func zoneOf(name string) *time.Location {
+	if name == "" || name == "Local" {
+		return nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	return zone
 }
 
 // ErrNotOwned says that a file is there and is not used, because somebody else could have written it, it is no file, or

@@ -22,10 +22,10 @@ type Press struct {
 
 // pressing is one press on its way. It is filled in under the journal's lock.
 type pressing struct {
+	basis
 	g       *Gate
 	p       Press
 	action  string
-	policy  PolicyView
 	refused *Refusal
 	granted bool // the last approval that was needed; somebody must execute it
 }
@@ -33,7 +33,7 @@ type pressing struct {
 // Approve counts one person's approval, after everything was judged again. The last one that is needed executes the order
 // at once. The error is a *Refusal where the press did not count; the decision is then the proposal as it stands.
 func (g *Gate) Approve(ctx context.Context, p Press) (ledger.Decision, error) {
-	pr := &pressing{g: g, p: p, action: "approve", policy: g.policy.view()}
+	pr := &pressing{g: g, p: p, action: "approve", basis: g.basis(ctx)}
 	return g.press(ctx, pr, pr.approve)
 }
 
@@ -158,7 +158,8 @@ func (pr *pressing) approve(tx *journal.Tx, at time.Time, open *ledger.Open) {
 		pr.refused = refusal(policy.KillSwitchActive, "the kill switch is engaged; nothing is approved until a person resets it")
 		return
 	}
-	if r := g.secondJudgement(open, pr.policy, 0); r.Effect != policy.Allow {
+	g.prepare(tx, at, pr.basis)
+	if r := g.secondJudgement(tx, at, open, pr.basis, 0); r.Effect != policy.Allow {
 		g.record(tx, at, open.Order.Account(), g.judgedAgain(open, r, ledger.ClearsNothing, ledger.Pending{}))
 		pr.refused = refusal(r.Reasons[0].Code, "the order may not be executed any more, so the proposal has ended: %s", r.Reasons[0].Message)
 		return

@@ -51,7 +51,7 @@ func (a *Approval) complete() error {
 // Propose judges the order by the whole policy at once. What the policy denies never reaches a person; everything else
 // waits for one.
 func (g *Gate) Propose(ctx context.Context, c Call) ledger.Decision {
-	j := &judgement{g: g, call: c, policy: g.policy.view(), executing: true, proposing: true}
+	j := &judgement{g: g, call: c, basis: g.basis(ctx), executing: true, proposing: true}
 	if err := g.update(ctx, j.decide); err != nil {
 		return g.unavailable(c, err)
 	}
@@ -60,36 +60,26 @@ func (g *Gate) Propose(ctx context.Context, c Call) ledger.Decision {
 
 // holding adds to a judgement that allows why a person must decide about it all the same.
 func (j *judgement) holding(r *ledger.Ruling) {
-	if r.Effect != policy.Allow {
+	if r.Effect == policy.Deny {
 		return
 	}
-	terms := j.g.cfg.Approval
-	if terms.HoldAbove != nil && j.passes(*terms.HoldAbove) {
-		worth := j.worth()
+	byBook := j.policy.Book != nil // whose reasons say of themselves what an approval lifts
+	worth := j.worth(r)
+	if terms := j.terms(); terms.HoldAbove != nil && above(worth, *terms.HoldAbove) {
+		observed := "unknown"
+		if worth.Known {
+			observed = worth.Value.Money()
+		}
 		r.Effect = policy.Hold
 		r.Reasons = append(r.Reasons, policy.Reason{
-			Code: policy.ApprovalRequired, Field: "notional", Limit: terms.HoldAbove.Money(), Observed: worth,
-			Message: fmt.Sprintf("a person must approve an order of more than %s; this one is worth %s", terms.HoldAbove.Money(), worth),
+			Code: policy.ApprovalRequired, Field: "notional", Limit: terms.HoldAbove.Money(), Observed: observed, Hold: byBook,
+			Message: fmt.Sprintf("a person must approve an order of more than %s; this one is worth %s", terms.HoldAbove.Money(), observed),
 		})
 	}
 	if j.proposing {
 		r.Effect = policy.Hold
-		r.Reasons = append(r.Reasons, policy.Reason{Code: policy.ApprovalRequired, Message: j.waits()})
+		r.Reasons = append(r.Reasons, policy.Reason{Code: policy.ApprovalRequired, Message: j.waits(), Hold: byBook})
 	}
-}
-
-// passes reports whether the order may be worth more than an amount: one without a limit price may.
-func (j *judgement) passes(amount trade.Decimal) bool {
-	worth, known := j.call.Order.Notional()
-	return !known || worth.Cmp(amount) > 0
-}
-
-// worth says what the order is worth by its own terms.
-func (j *judgement) worth() string {
-	if worth, known := j.call.Order.Notional(); known {
-		return worth.Money()
-	}
-	return "unknown"
 }
 
 // waits says for whom a proposal waits, and that nobody can decide now where that is so.
@@ -111,7 +101,7 @@ func (j *judgement) heldHere(at time.Time, r *ledger.Ruling) (open *ledger.Open,
 	if open = st.Alike(j.call.Origin, j.call.Order, !j.executing); open != nil && open.ClientOrderID == j.call.Tags.ClientOrderID {
 		return open, hold
 	}
-	terms, count := j.g.cfg.Approval, st.Asking(j.call.Origin.Agent)
+	terms, count := j.terms(), st.Asking(j.call.Origin.Agent)
 	if count >= terms.MaxOpen {
 		r.Effect = policy.Deny
 		r.Reasons = append(r.Reasons[:0:0], policy.Reason{
@@ -121,9 +111,10 @@ func (j *judgement) heldHere(at time.Time, r *ledger.Ruling) (open *ledger.Open,
 		return nil, hold
 	}
 	hold = ledger.Hold{Expires: at.Add(terms.Expires), Within: terms.Within, Approvers: 1, Permits: !j.executing}
-	if terms.TwoAbove != nil && j.passes(*terms.TwoAbove) {
+	if terms.TwoAbove != nil && above(j.worth(r), *terms.TwoAbove) {
 		hold.Approvers = 2
 	}
+	hold.Shown = j.shownQuote()
 	return nil, hold
 }
 
@@ -145,12 +136,12 @@ func (g *Gate) expire(tx *journal.Tx, at time.Time) {
 //
 //limit:gate-policy-changed A proposal that was judged by a policy with another SHA-256 than the one now in force is not executed: POLICY_CHANGED.
 //limit:gate-new-hold An approval lifts only the reasons for holding that were shown; a new one ends the proposal.
-func (g *Gate) secondJudgement(open *ledger.Open, view PolicyView, behind time.Duration) ledger.Ruling {
-	j := judgement{g: g, policy: view, executing: !open.Hold.Permits, proposing: !open.Hold.Permits, approved: true, call: Call{
+func (g *Gate) secondJudgement(tx *journal.Tx, at time.Time, open *ledger.Open, by basis, behind time.Duration) ledger.Ruling {
+	j := judgement{g: g, basis: by, tx: tx, at: at, executing: !open.Hold.Permits, proposing: !open.Hold.Permits, approved: true, call: Call{
 		Origin: open.Origin, Account: open.Order.Account(), Order: open.Order, Tier: trade.TierExecute,
 		Tags: trade.Tags{ClientOrderID: open.ClientOrderID},
 	}}
-	r := j.ruling(policyChanged(view, open), behind, open.Intent)
+	r := j.ruling(append(policyChanged(by.policy, open), j.drifted(open)...), behind, open.Intent)
 	lift(&r, open)
 	return r
 }
@@ -174,7 +165,7 @@ func lift(r *ledger.Ruling, open *ledger.Open) {
 	for _, why := range r.Reasons {
 		waits := why.Code == policy.ApprovalRequired && why.Field == "" // which is no rule of its own
 		shown := slices.ContainsFunc(open.Reasons, func(s policy.Reason) bool {
-			return s.Code == why.Code && s.Field == why.Field && s.Limit == why.Limit
+			return s.Code == why.Code && s.Field == why.Field && s.Limit == why.Limit && s.Rule == why.Rule
 		})
 		if !shown && !waits {
 			r.Effect = policy.Deny
@@ -203,17 +194,18 @@ func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision
 	if err := g.lease.hold(); err != nil {
 		return ledger.Decision{}, err
 	}
-	view := g.policy.view()
+	by := g.basis(ctx)
 	j := &judgement{g: g}
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, behind := g.moment(tx)
 		open, r := g.proposal(id)
+		g.prepare(tx, at, by)
 		g.expire(tx, at)
 		g.stopBehind(tx, at, behind)
 		if r != nil || open.Phase != ledger.Granted || open.Hold.Permits || !at.Before(open.Ends()) {
 			return nil
 		}
-		ruling := g.secondJudgement(open, view, behind)
+		ruling := g.secondJudgement(tx, at, open, by, behind)
 		p := ledger.Pending{}
 		clears := ledger.ClearsNothing
 		if ruling.Effect == policy.Allow {
@@ -245,7 +237,7 @@ func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision
 // grantedCall answers a call at a hook whose proposal people have approved: it is permitted once, after a judgement with
 // fresh facts.
 func (j *judgement) grantedCall(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open) error {
-	r := j.g.secondJudgement(open, j.policy, behind)
+	r := j.g.secondJudgement(tx, at, open, j.basis, behind)
 	clears, pending := ledger.ClearsNothing, ledger.Pending{}
 	if r.Effect == policy.Allow {
 		clears, pending = j.clearance(at)

@@ -93,7 +93,7 @@ func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, 
 func (j *judgement) rulingAgain(behind time.Duration, open *ledger.Open) ledger.Ruling {
 	var own []policy.Reason
 	if len(open.Approvals) > 0 { // people approved it under a policy
-		own = policyChanged(j.policy, open)
+		own = append(policyChanged(j.policy, open), j.drifted(open)...)
 	}
 	r := j.ruling(own, behind, open.Intent)
 	lift(&r, open)

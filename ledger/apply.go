@@ -72,6 +72,8 @@ func (s *State) control(at time.Time, e Event) {
 		s.remember(at, e)
 	case PolicyLoaded:
 		s.load(e)
+	case AccountSeen:
+		s.account(e.Account).seen = true
 	case DayBegan:
 		s.beginDay(at, e)
 	case Marked:

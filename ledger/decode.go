@@ -74,8 +74,8 @@ func decodeKind(o *object, kind string) (Event, bool) {
 	case "cancel_ended":
 		return CancelEnded{Intent: o.intent(), Outcome: o.outcome(), Message: o.optional("message")}, true
 	}
-	if kind == "policy_loaded" {
-		return PolicyLoaded{SHA256: o.text("sha256"), Version: int(o.number("version")), Tests: int(o.number("tests"))}, true
+	if e, ok := decodeLoaded(o, kind); ok {
+		return e, true
 	}
 	if e, ok := decodeMemory(o, kind); ok {
 		return e, true

@@ -47,7 +47,7 @@ func (s *State) Exposure(a trade.Account, sym trade.Symbol, without trade.Intent
 		}
 	}
 	for _, k := range [...]*policy.Known{&x.SymbolLong, &x.SymbolShort, &x.Gross, &x.NetLong, &x.NetShort, &x.Positions, &x.Unrealised} {
-		k.Known = acc.cursor > 0
+		k.Known = acc.known()
 	}
 	for name, h := range acc.holdings {
 		m, ok := mark(name)

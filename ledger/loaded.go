@@ -27,7 +27,42 @@ func (e PolicyLoaded) append(dst []byte) []byte {
 }
 
 // load remembers which policy was loaded last, so that a process that opens the journal need not run its tests again.
+//
+//limit:ledger-loaded That a policy was loaded is remembered of the newest one only.
 func (s *State) load(e PolicyLoaded) { s.loaded = e.SHA256 }
 
 // PolicyLoaded returns the SHA-256 of the policy that was loaded last; empty if none was.
 func (s *State) PolicyLoaded() string { return s.loaded }
+
+// AccountSeen says that the broker showed an account without positions before it told of any event of it: so the ledger
+// knows the account's positions from the first one on. Without it they are known once the first event has come.
+type AccountSeen struct{ Account trade.Account }
+
+// Kind implements Event.
+func (AccountSeen) Kind() string { return "account_seen" }
+
+// About implements Event.
+func (AccountSeen) About() trade.IntentID { return "" }
+
+func (e AccountSeen) append(dst []byte) []byte {
+	return wire.AppendText(dst, "account", string(e.Account))
+}
+
+// Knows reports whether the positions of an account are known.
+func (s *State) Knows(a trade.Account) bool {
+	acc := s.accounts[a]
+	return acc != nil && acc.known()
+}
+
+func (a *account) known() bool { return a.cursor > 0 || a.seen }
+
+// decodeLoaded reads the events above.
+func decodeLoaded(o *object, kind string) (Event, bool) {
+	switch kind {
+	case "policy_loaded":
+		return PolicyLoaded{SHA256: o.text("sha256"), Version: int(o.number("version")), Tests: int(o.number("tests"))}, true
+	case "account_seen":
+		return AccountSeen{Account: trade.Account(o.text("account"))}, true
+	}
+	return nil, false
+}

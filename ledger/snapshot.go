@@ -75,7 +75,7 @@ func (a *account) appendJSON(dst []byte) []byte {
 		dst = strconv.AppendInt(wire.AppendName(dst, "refusals"), int64(a.refusals), 10)
 	}
 	dst = wire.AppendOptional(dst, "last", string(a.last))
-	dst = a.streak.append(a.day.append(dst))
+	dst = appendFlag(a.streak.append(a.day.append(dst)), "seen", a.seen)
 	dst = append(wire.AppendName(dst, "holdings"), '[')
 	symbols := slices.SortedFunc(maps.Keys(a.holdings), func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) })
 	for i, sym := range symbols {
@@ -290,6 +290,6 @@ func (s *State) readAccount(x object) error {
 		}
 		x.fail(y.err)
 	}
-	acc.day, acc.streak = x.day(), x.streak()
+	acc.day, acc.streak, acc.seen = x.day(), x.streak(), x.flag("seen")
 	return x.err
 }

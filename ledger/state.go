@@ -45,6 +45,7 @@ type account struct {
 	past     past
 	day      Day
 	streak   streak
+	seen     bool // it was empty before the venue's first event
 }
 
 // holding sums what is known of one symbol. The pending sums cover open intents and what harnesses reported as accepted
@@ -117,7 +118,7 @@ func (s *State) Facts(a trade.Account, sym trade.Symbol, without trade.IntentID)
 	if acc == nil {
 		return f
 	}
-	f.PositionKnown = acc.cursor > 0
+	f.PositionKnown = acc.known()
 	if h := acc.holdings[sym]; h != nil {
 		f.Position, f.PendingBuys, f.PendingSells = h.position, h.pendingBuys, h.pendingSells
 	}

@@ -18,6 +18,7 @@ const (
 const (
 	PolicyUnreadable   trade.Code = "POLICY_UNREADABLE"
 	PolicyInvalid      trade.Code = "POLICY_INVALID"
+	PolicyTestsFail    trade.Code = "POLICY_TESTS_FAIL"
 	KillSwitchActive   trade.Code = "KILL_SWITCH_ACTIVE"
 	JournalUnavailable trade.Code = "JOURNAL_UNAVAILABLE"
 	IDReused           trade.Code = "ID_REUSED"
@@ -39,6 +40,7 @@ const (
 // The codes of people in control: who may approve, stop, reset and administer.
 const (
 	ProposalsExceedLimit trade.Code = "PROPOSALS_EXCEED_LIMIT"
+	PriceDriftExceeds    trade.Code = "PRICE_DRIFT_EXCEEDS_LIMIT"
 	ProposalUnknown      trade.Code = "PROPOSAL_UNKNOWN"
 	ProposalEnded        trade.Code = "PROPOSAL_ENDED"
 	ProposalExpired      trade.Code = "PROPOSAL_EXPIRED"
@@ -154,6 +156,7 @@ func SystemCodes() []trade.CodeRow {
 	return []trade.CodeRow{
 		{Code: PolicyUnreadable, Meaning: "The policy file is missing, cannot be read, is over 1 MiB, is not a regular file, belongs to another user or can be written by group or others.", Repair: "The operator repairs the file or its permissions; nothing is allowed until then."},
 		{Code: PolicyInvalid, Meaning: "The policy file is not a valid policy, or no policy is in force.", Repair: "The operator runs `sallyport policy validate`, which names every problem and its place."},
+		{Code: PolicyTestsFail, Meaning: "The tests that the policy file brings along fail, or cannot be run, so the policy is not loaded and nothing is allowed.", Repair: "The operator corrects the rules or the tests; `sallyport policy test` says which fail."},
 		{Code: KillSwitchActive, Meaning: "The kill switch is engaged.", Repair: "Stop. Only a person may reset it."},
 		{Code: JournalUnavailable, Meaning: "The decision could not be recorded durably, so nothing was decided and nothing was executed.", Repair: "Try again after retry_after; if it stays so, the operator runs `sallyport doctor`."},
 		{Code: IDReused, Meaning: "This tool-call id or client order id already stands for another order.", Repair: "Use a new id for another order; send the same terms to see the first result."},
@@ -176,6 +179,7 @@ func SystemCodes() []trade.CodeRow {
 func ControlCodes() []trade.CodeRow {
 	return []trade.CodeRow{
 		{Code: ProposalsExceedLimit, Meaning: "This agent has as many open proposals as it may have.", Repair: "Wait for people to decide, or withdraw one."},
+		{Code: PriceDriftExceeds, Meaning: "The quote has moved further than the policy lets it since the order was proposed, so people approved something else.", Repair: "Propose the order again."},
 		{Code: ProposalUnknown, Meaning: "There is no such proposal, or it is not this agent's to see.", Repair: "Use the proposal_id that the decision named."},
 		{Code: ProposalEnded, Meaning: "The proposal is decided, withdrawn, refused or executed already.", Repair: "Look it up; propose again for another order."},
 		{Code: ProposalExpired, Meaning: "The proposal's time was over before this arrived.", Repair: "Propose the order again."},

@@ -17,6 +17,7 @@ import (
 
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/market"
 	"sallyport/rest"
 	"sallyport/trade"
 )
@@ -116,7 +117,7 @@ func (a *app) openChecker(ctx context.Context, policyFile string) (*gate.Checker
 			return nil, config{}, err
 		}
 		if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
-			return gate.EmptyChecker(a.now, raw), cfg, nil
+			return gate.EmptyChecker(gate.Config{Now: a.now, Market: newExchange(cfg, &market.File{Path: cfg.Quotes})}, raw), cfg, nil
 		}
 	}
 	g, cfg, err := a.openGate(ctx, reading)

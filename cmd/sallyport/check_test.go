@@ -22,7 +22,7 @@ import (
 func testStream(t testing.TB, tool string) *stream {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC) }
-	s := &stream{check: gate.EmptyChecker(now, policy.Default()).Check, cfg: defaultConfig(home)}
+	s := &stream{check: gate.EmptyChecker(gate.Config{Now: now}, policy.Default()).Check, cfg: defaultConfig(home)}
 	if err := s.speak(tool); err != nil {
 		t.Fatal(err)
 	}

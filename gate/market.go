@@ -1,0 +1,163 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// Market is where the gate learns what a policy of version 2 asks of the world: quotes, trading sessions, instruments.
+type Market interface {
+	// Look reads what there is to read, such as files that are followed, and returns what the market shows by the sources
+	// and within the bounds of a policy. The gate calls it before it takes the journal's lock. What cannot be had is no
+	// error: the view says of each symbol why it has no quote.
+	Look(by policy.Quotes) View
+}
+
+// View is a market as it was at one look. It does not change and does no I/O, so that it may be asked under the journal's
+// lock, and for whatever symbol and time. It is safe for concurrent use.
+type View interface {
+	// Quote returns the quote of a symbol to judge by at that time, or why there is none.
+	Quote(s trade.Symbol, at time.Time) policy.QuoteFact
+	// Instrument returns what an order in a symbol must fit, or that the symbol is not listed.
+	Instrument(s trade.Symbol) policy.InstrumentFact
+	// Session says which trading session the time lies in.
+	Session(at time.Time) policy.SessionFact
+}
+
+// outlook is what a judgement by a policy of version 2 was told of the world before the journal's lock was taken. The zero
+// outlook knows nothing, and is all that a policy of version 1 needs.
+type outlook struct {
+	view View
+	held Holdings  // of the gate's account, as its broker says
+	at   time.Time // when the broker was asked; zero: its answer is not known
+}
+
+// basis is what a judgement goes by beside the ledger: the policy as it is read for this call, and the world.
+type basis struct {
+	policy PolicyView
+	look   outlook
+}
+
+// basis reads the policy, and what it asks of the world.
+func (g *Gate) basis(ctx context.Context) basis {
+	v := g.policy.view()
+	return basis{policy: v, look: g.look(ctx, v)}
+}
+
+// maxHoldingsAge bounds how old a broker's answer may be when it is judged by.
+//
+//limit:gate-holdings-age A broker's answer about cash and positions that is more than 5 seconds old when an order is judged is not judged by: EQUITY_UNAVAILABLE.
+const maxHoldingsAge = 5 * time.Second
+
+// look gathers what a policy of version 2 asks of the world. It waits for no lock, and a broker that does not answer in
+// time has said nothing.
+func (g *Gate) look(ctx context.Context, v PolicyView) outlook {
+	var l outlook
+	if v.Book == nil {
+		return l
+	}
+	if g.cfg.Broker != nil && (v.Book.UsesEquity() || !g.knows(ctx)) {
+		ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+		if h, err := g.cfg.Broker.Holdings(ask); err == nil {
+			l.held, l.at = h, g.cfg.Now()
+		}
+		cancel()
+	}
+	if g.cfg.Market != nil {
+		l.view = g.cfg.Market.Look(v.Book.Quotes())
+	}
+	return l
+}
+
+// knows reports whether the ledger knows the positions of the gate's account.
+func (g *Gate) knows(ctx context.Context) (known bool) {
+	_ = g.journal.Read(ctx, func() error { // without it the broker is asked once more than is needed
+		known = g.follow.state.Knows(g.cfg.Account)
+		return nil
+	})
+	return known
+}
+
+// shows reports whether the broker's answer can be judged by at a time.
+func (l *outlook) shows(at time.Time) bool { return !l.at.IsZero() && at.Sub(l.at) <= maxHoldingsAge }
+
+// empty reports whether the broker holds nothing.
+func (l *outlook) empty() bool {
+	for _, h := range l.held.Positions {
+		if h.Quantity.Sign() != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// quote returns the quote of a symbol, or why there is none.
+func (l *outlook) quote(s trade.Symbol, at time.Time) policy.QuoteFact {
+	if l.view == nil {
+		return policy.QuoteFact{Code: policy.QuoteUnavailable}
+	}
+	return l.view.Quote(s, at)
+}
+
+func (l *outlook) instrument(s trade.Symbol) policy.InstrumentFact {
+	if l.view == nil {
+		return policy.InstrumentFact{Code: policy.InstrumentUnavailable}
+	}
+	return l.view.Instrument(s)
+}
+
+func (l *outlook) session(at time.Time) policy.SessionFact {
+	if l.view == nil {
+		return policy.SessionFact{Code: policy.CalendarUnavailable}
+	}
+	return l.view.Session(at)
+}
+
+// mark returns the two sides at which a position is valued, by a quote that the policy lets be used.
+func (l *outlook) mark(book *policy.Rulebook, at time.Time) func(trade.Symbol) (ledger.Mark, bool) {
+	by := book.Quotes()
+	return func(s trade.Symbol) (ledger.Mark, bool) {
+		q := l.quote(s, at)
+		return ledger.Mark{Bid: q.Bid, Ask: q.Ask}, by.Usable(q)
+	}
+}
+
+// cash returns the account's cash by which its equity is what the broker's own answer comes to: the answer has cash and
+// positions of one moment, and the ledger's positions may be of another. Between them lies what a trade costs and no more.
+func (l *outlook) cash(st *ledger.State, a trade.Account, at time.Time, mark func(trade.Symbol) (ledger.Mark, bool)) policy.Known {
+	if !l.shows(at) {
+		return policy.Known{}
+	}
+	cash := l.held.Cash
+	shift := func(s trade.Symbol, quantity trade.Decimal, add bool) bool {
+		if quantity.Sign() == 0 {
+			return true
+		}
+		m, ok := mark(s)
+		price := m.Bid
+		if quantity.Sign() < 0 {
+			price = m.Ask
+		}
+		worth := quantity.Mul(price)
+		if add {
+			cash = cash.Add(worth)
+		} else {
+			cash = cash.Sub(worth)
+		}
+		return ok
+	}
+	known := true
+	for _, h := range l.held.Positions {
+		known = shift(h.Symbol, h.Quantity, true) && known
+	}
+	for _, h := range st.Holdings() {
+		if h.Account == a {
+			known = shift(h.Symbol, h.Quantity, false) && known
+		}
+	}
+	return policy.Known{Value: cash, Known: known}
+}

@@ -1,0 +1,92 @@
+package gate
+
+import (
+	"fmt"
+
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// terms says how proposals wait: as the configuration has it, and where a policy of version 2 says otherwise, as that does.
+//
+//limit:gate-approval-terms What the approval block of a version 2 policy says wins over the configuration, for what is proposed while it is in force.
+func (j *judgement) terms() Approval {
+	t := j.g.cfg.Approval
+	if j.policy.Book == nil {
+		return t
+	}
+	a := j.policy.Book.Approval()
+	if a.Expires > 0 {
+		t.Expires = a.Expires
+	}
+	if a.ExecuteWithin > 0 {
+		t.Within = a.ExecuteWithin
+	}
+	if a.MaxProposals.Known {
+		t.MaxOpen = a.MaxProposals.N
+	}
+	if a.TwoApprovers.Known {
+		t.TwoAbove = &a.TwoApprovers.Value
+	}
+	return t
+}
+
+// worth is what an order counts for: at the worst price where a policy of version 2 judges it. It may not be known.
+func (j *judgement) worth(r *ledger.Ruling) policy.Known {
+	if j.policy.Book != nil {
+		return policy.Known{Value: r.Value, Known: r.Value.Sign() > 0}
+	}
+	worth, known := j.call.Order.Notional()
+	return policy.Known{Value: worth, Known: known}
+}
+
+// above reports whether an amount is above a bound. One that is not known is above every bound.
+func above(amount policy.Known, bound trade.Decimal) bool {
+	return !amount.Known || amount.Value.Cmp(bound) > 0
+}
+
+// shownQuote is the quote that people are shown of a proposal, where the policy bounds how far it may move.
+func (j *judgement) shownQuote() ledger.Mark {
+	if j.policy.Book == nil || !j.policy.Book.Approval().MaxPriceDrift.Known {
+		return ledger.Mark{}
+	}
+	if m, ok := j.look.mark(j.policy.Book, j.at)(j.call.Order.Symbol()); ok {
+		return m
+	}
+	return ledger.Mark{}
+}
+
+// drifted says that the quote has moved too far since the order was proposed. Without a quote then, or now, nobody knows.
+//
+//limit:gate-price-drift A proposal whose quote has moved by more than max_price_drift_bps on either side since it was made is not executed: PRICE_DRIFT_EXCEEDS_LIMIT.
+func (j *judgement) drifted(open *ledger.Open) []policy.Reason {
+	if j.policy.Book == nil || !j.policy.Book.Approval().MaxPriceDrift.Known {
+		return nil
+	}
+	bound := j.policy.Book.Approval().MaxPriceDrift.Value
+	was := open.Hold.Shown
+	now, known := j.look.mark(j.policy.Book, j.at)(open.Order.Symbol())
+	r := policy.Reason{
+		Code: policy.PriceDriftExceeds, Field: "max_price_drift_bps", Limit: bound.String(), Observed: "unknown",
+		Message: "how far the quote has moved since the order was proposed cannot be known; propose it again",
+	}
+	if known && was.Bid.Sign() > 0 && was.Ask.Sign() > 0 {
+		if near(was.Bid, now.Bid, bound) && near(was.Ask, now.Ask, bound) {
+			return nil
+		}
+		r.Observed = now.Bid.Money() + " to " + now.Ask.Money()
+		r.Message = fmt.Sprintf("the quote was %s to %s when the order was proposed and is %s now, more than %s basis points away; propose it again",
+			was.Bid.Money(), was.Ask.Money(), r.Observed, bound)
+	}
+	return []policy.Reason{r}
+}
+
+// near reports whether a price is at most so many basis points from what it was.
+func near(was, now, bps trade.Decimal) bool {
+	apart := now.Sub(was)
+	if apart.Sign() < 0 {
+		apart = was.Sub(now)
+	}
+	return trade.CmpProduct(apart.Mul(trade.Whole(10_000)), bps, was) <= 0
+}
