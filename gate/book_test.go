@@ -324,3 +324,17 @@ func TestHaltOfANameThatNoScopeHas(t *testing.T) {
 		d.restart(t)
 	}
 }
+
+// TestPolicyWithABoundThatNothingPassesIsNotLoaded: what no made-up order passes is no limit.
+//
+//attack:gate-policy-proof
+func TestPolicyWithABoundThatNothingPassesIsNotLoaded(t *testing.T) {
+	r := newRoom(t, book(`"price_collar_bps": {"hold_above": "100", "deny_above": "999999999999"}`))
+	got := r.want(t, "buy AAPL 1@100", "deny POLICY_INVALID")
+	if !strings.Contains(got.Reasons[0].Message, "no order can pass the bound deny 999999999999 of price_collar_bps in the rule r") {
+		t.Fatalf("%s", got.AppendJSON(nil))
+	}
+	if v := r.Policy(); v.Book != nil || v.Reason == nil {
+		t.Fatalf("%+v", v)
+	}
+}

@@ -2,6 +2,9 @@ package gate
 
 import (
 	"context"
+	"path/filepath"
+	"sallyport/journal"
+	"sallyport/ledger"
 	"time"
 )
 
@@ -53,4 +56,23 @@ func StateBytes(g *Gate) ([]byte, error) {
 		return nil
 	})
 	return raw, err
+}
+
+// Forgetful makes a journal as earlier releases did, which remembers nothing.
+func Forgetful(c *Config) {
+	cfg := *c
+	if err := cfg.complete(); err != nil {
+		panic(err)
+	}
+	path := filepath.Join(c.Home, JournalName)
+	j, err := journal.Create(context.Background(), journal.Config{Path: path, LockWait: cfg.LockWait, Follower: newFollower()}, func(tx *journal.Tx) error {
+		tx.Append(streamKill, c.Now(), ledger.Encode(ledger.KillReset{By: bySallyport, Reason: "the journal was made"}))
+		return nil
+	})
+	if err == nil {
+		err = j.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
 }

@@ -162,15 +162,15 @@ func lift(r *ledger.Ruling, open *ledger.Open) {
 	if r.Effect != policy.Hold {
 		return
 	}
-	for _, why := range r.Reasons {
+	fresh := slices.DeleteFunc(slices.Clone(r.Reasons), func(why policy.Reason) bool {
 		waits := why.Code == policy.ApprovalRequired && why.Field == "" // which is no rule of its own
-		shown := slices.ContainsFunc(open.Reasons, func(s policy.Reason) bool {
+		return waits || slices.ContainsFunc(open.Reasons, func(s policy.Reason) bool {
 			return s.Code == why.Code && s.Field == why.Field && s.Limit == why.Limit && s.Rule == why.Rule
 		})
-		if !shown && !waits {
-			r.Effect = policy.Deny
-			return
-		}
+	})
+	if len(fresh) > 0 {
+		r.Effect, r.Reasons = policy.Deny, fresh
+		return
 	}
 	r.Effect, r.Reasons = policy.Allow, nil
 }
