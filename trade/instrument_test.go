@@ -27,6 +27,8 @@ func symbolOf(t testing.TB, s string) trade.Symbol {
 	return v
 }
 
+//fault:f102
+//fault:f104
 func TestStepsWithTheirNeighbours(t *testing.T) {
 	share := trade.USEquity(symbolOf(t, "AAPL"))
 	round := share
@@ -87,6 +89,8 @@ func TestStepsWithTheirNeighbours(t *testing.T) {
 
 // TestStepsAreExact compares with fractions of whole numbers: a value fits exactly if it is a whole number of units, and
 // its neighbours do, and nothing that fits lies between.
+//
+//fault:f103
 func TestStepsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit := decimalOf(rapid.SampledFrom([]string{"1", "100", "0.01", "0.0001", "0.000000001", "0.05", "0.25", "0.03", "7", "1.5"}).Draw(t, "unit"))

@@ -48,6 +48,8 @@ func asked(t testing.TB, line string) trade.Draft {
 
 // TestParseTakesEveryTermThatABrokerTakes lists orders of all kinds, with what the digest is made of behind the first
 // lines that all of them have, and with their words.
+//
+//fault:f58
 func TestParseTakesEveryTermThatABrokerTakes(t *testing.T) {
 	for line, want := range map[string][2]string{
 		"buy AAPL quantity=10 type=market time_in_force=day": {"quantity=10 unit=shares type=market time_in_force=day", "buy 10 AAPL at market"},
@@ -117,6 +119,8 @@ func TestParseTakesEveryTermThatABrokerTakes(t *testing.T) {
 //attack:trade-time-in-force
 //attack:trade-extended-hours
 //attack:trade-exits
+//fault:f17
+//fault:f87
 func TestParseRefusesWhatItsTermsContradict(t *testing.T) {
 	for line, want := range map[string]string{
 		// A price that the type needs, or does not have.

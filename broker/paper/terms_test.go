@@ -188,6 +188,7 @@ func TestOrdersForAnAuctionMeetTheQuotesOfItsMinutesOnly(t *testing.T) {
 }
 
 //attack:paper-exits
+//fault:f86
 func TestExitsLeaveAtTheProfitOrAfterTheLoss(t *testing.T) {
 	both, stop, profit := "loss=140 profit=160", "loss=140 losslimit=139", "profit=160"
 	for _, c := range []struct{ exits, quotes, want string }{
@@ -224,6 +225,7 @@ func TestExitsLeaveAtTheProfitOrAfterTheLoss(t *testing.T) {
 }
 
 //attack:paper-amount
+//fault:f81
 func TestAmountNeverBuysForMore(t *testing.T) {
 	for _, c := range []struct{ amount, price, want string }{
 		{"100", "150", "0.666666666"},
@@ -258,6 +260,8 @@ func TestAmountNeverBuysForMore(t *testing.T) {
 }
 
 //attack:paper-instrument
+//fault:f102
+//fault:f104
 func TestOrdersFitTheirInstrument(t *testing.T) {
 	listed := func(lines ...string) *market.Instruments {
 		l, err := market.ReadInstruments(strings.NewReader(strings.Join(lines, "\n")))

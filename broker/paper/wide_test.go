@@ -77,6 +77,7 @@ func (v *venue) cancels(id string, exits bool) string {
 }
 
 //attack:paper-market-order
+//fault:f19
 func TestMarketOrderIsExecutedAtTheFarSideOrRejected(t *testing.T) {
 	v := newVenue(t, "100000")
 	v.want("a buy", v.sends("1", "buy 10 AAPL market"), "accepted paper-1 filled 10 AAPL at 149.95")
@@ -126,6 +127,7 @@ func TestStopBuyThatBecameTooDearIsNotFilled(t *testing.T) {
 }
 
 //attack:paper-stop
+//fault:f86
 func TestStopWaitsForItsPrice(t *testing.T) {
 	v := newVenue(t, "100000")
 	v.want("a position", v.sends("1", "buy 10 AAPL market"), "accepted paper-1 filled 10 AAPL at 149.95")
@@ -208,6 +210,7 @@ func TestAuctionOrdersEndWithTheirMinutes(t *testing.T) {
 }
 
 //attack:paper-amount
+//fault:f81
 func TestOrderByAmountBuysNoMoreThanIt(t *testing.T) {
 	v := newVenue(t, "100000")
 	v.want("a hundred dollars", v.sends("1", "buy $100 AAPL market"), "accepted paper-1 filled 0.666888962 AAPL at 149.95")
