@@ -30,6 +30,8 @@ type venue struct {
 	pageErr error
 
 	cancelErr error       // of a cancel that does not arrive
+	blank     bool        // it says that it holds nothing
+	holdErr   error       // of a question what it holds
 	short     bool        // it holds one share less of everything than its fills say
 	splits    int64       // it holds that many times what its fills say, where it is not zero
 	strange   trade.Order // an order that works there and is not ours
@@ -109,6 +111,9 @@ func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	h := gate.Holdings{Cash: trade.Whole(100_000)}
+	if v.holdErr != nil {
+		return gate.Holdings{}, v.holdErr
+	}
 	if v.cash != "" {
 		h.Cash, _ = trade.ParseDecimal(v.cash)
 	}
@@ -122,6 +127,9 @@ func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
 		}
 	}
 	for sym, q := range held {
+		if v.blank {
+			break
+		}
 		if v.short {
 			q = q.Sub(trade.Whole(1))
 		}

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sallyport/ledger"
@@ -62,7 +63,7 @@ func (g *Gate) look(ctx context.Context, v PolicyView) outlook {
 	}
 	if g.cfg.Broker != nil && (v.Book.UsesEquity() || !g.knows(ctx)) {
 		ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
-		if h, err := g.cfg.Broker.Holdings(ask); err == nil {
+		if h, err := g.cfg.Broker.Holdings(ask); err == nil && says(h) {
 			l.held, l.at = h, g.cfg.Now()
 		}
 		cancel()
@@ -71,6 +72,14 @@ func (g *Gate) look(ctx context.Context, v PolicyView) outlook {
 		l.view = g.cfg.Market.Look(v.Book.Quotes())
 	}
 	return l
+}
+
+// says reports whether a broker's answer says anything. That an account has nothing at all, neither cash nor a position, is
+// what a broker in trouble answers: it is no loss that stops an account, and it lets nothing pass either.
+//
+//limit:gate-nothing-held A broker's answer that an account has neither cash nor a position is not judged by: EQUITY_UNAVAILABLE.
+func says(h Holdings) bool {
+	return h.Cash.Sign() != 0 || slices.ContainsFunc(h.Positions, func(p Holding) bool { return p.Quantity.Sign() != 0 })
 }
 
 // knows reports whether the ledger knows the positions of the gate's account.
