@@ -36,7 +36,7 @@ func Codes() []trade.CodeRow {
 		{Code: OrderFilled, Meaning: "The order to be cancelled is filled.", Repair: "Nothing is left to cancel."},
 		{Code: QuotesUnusable, Meaning: "The file of quotes cannot be read.", Repair: "Repair the line that the message names."},
 		{Code: MarketUnavailable, Meaning: "A market order has no quote to be executed at: there is none of the symbol, its bid is above its ask, or it was taken outside the regular session.", Repair: "Wait for a quote of the regular session, or send a limit order."},
-		{Code: AmountNotTradable, Meaning: "The amount buys no share, no lot, or more shares than an order can have.", Repair: "Send another amount, or a quantity."},
+		{Code: AmountNotTradable, Meaning: "The amount buys no part of a share, more shares than an order can have, or parts of a share where none are traded.", Repair: "Send another amount, or a quantity."},
 		{Code: SymbolNotListed, Meaning: "The symbol is not in the venue's list of instruments.", Repair: "Trade a symbol of the list; the operator may add to it."},
 		{Code: InstrumentsUnusable, Meaning: "The file of instruments cannot be read.", Repair: "Repair the line that the message names."},
 		{Code: PriceOffTick, Meaning: "A price of the order is not a whole number of the instrument's ticks.", Repair: "Use one of the two neighbours that the message names."},

@@ -179,15 +179,12 @@ func (o *order) sizes(q sight, quoted bool, list *market.Instruments) (Code, str
 	return "", ""
 }
 
-// divides makes shares of the amount of an order by amount.
+// divides makes shares of the amount of an order by amount. Whoever trades no parts of a share of the symbol takes no amount
+// either, unless it comes out even: what is left of it would have to be told as an order of its own.
 func (o *order) divides(price trade.Decimal, list *market.Instruments) (Code, string) {
 	quantity, ok := shares(o.amount, price)
-	if i, listed := list.Of(o.symbol); ok && listed && !partOf(i, quantity) {
-		if s := i.Quantity(quantity); !s.Fits {
-			quantity, ok = s.Below, s.Below.Sign() > 0
-		}
-	}
-	if !ok {
+	i, listed := list.Of(o.symbol)
+	if !ok || !listed || !i.Quantity(quantity).Fits && !partOf(i, quantity) {
 		return AmountNotTradable, fmt.Sprintf("%s dollars buy no quantity of %v at %s that can be traded", o.amount.Money(), o.symbol, price.Money())
 	}
 	o.quantity = quantity

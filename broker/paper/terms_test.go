@@ -309,10 +309,11 @@ func TestOrdersFitTheirInstrument(t *testing.T) {
 		want   string
 	}{
 		{"$100", nil, "0.666666666"},
-		{"$100", parts, "0.5"},
-		{"$74", parts, "AMOUNT_NOT_TRADABLE"},
-		{"$47000", hundreds, "300"},
-		{"$29999", hundreds, "AMOUNT_NOT_TRADABLE"},
+		{"$100", parts, "AMOUNT_NOT_TRADABLE"},
+		{"$75", parts, "0.5"},
+		{"$45000", hundreds, "300"},
+		{"$47000", hundreds, "AMOUNT_NOT_TRADABLE"},
+		{"$15000", hundreds, "AMOUNT_NOT_TRADABLE"},
 	} {
 		o := came(t, "buy "+c.amount+" AAPL market")
 		code, _ := o.divides(dec(t, "150"), c.list)

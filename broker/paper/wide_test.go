@@ -320,7 +320,7 @@ func TestOrdersThatDoNotFitAreRejected(t *testing.T) {
 	broken = errors.New("line 3 is rubbish")
 	v.want("a list that cannot be read", v.sends("5", "buy 10 AAPL limit limit=150"), "rejected INSTRUMENTS_UNUSABLE line 3 is rubbish")
 	broken = nil
-	v.want("an amount", v.sends("4", "buy $3100 AAPL market"), "accepted paper-1 filled 20 AAPL at 149.95")
+	v.want("an amount", v.sends("4", "buy $2999 AAPL market"), "accepted paper-1 filled 20 AAPL at 149.95")
 	audit(t, v.Broker)
 }
 
