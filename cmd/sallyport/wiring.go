@@ -123,14 +123,15 @@ func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opene
 	path := filepath.Join(home, paperName)
 	_, missing := os.Stat(path)
 	quotes := &market.File{Path: cfg.Quotes}
+	exchange := newExchange(cfg, quotes)
 	gc := gate.Config{
 		Home: home, Create: u.creates(), PolicyFile: cfg.Policy, RequireHook: cfg.RequireHook, Now: a.now, Entropy: a.random,
 		Deadline: cfg.Deadlines.Outcome, SendWithin: cfg.Deadlines.Send, BrokerWait: cfg.Deadlines.Broker, LockWait: cfg.Deadlines.Lock,
 		Daemon: u == serving, Approval: cfg.Approval, Shared: cfg.Shared, Quotes: quotes, Account: paperAccount,
-		Market: newExchange(cfg, quotes),
+		Market: exchange,
 	}
 	if u == trading || u == serving || u == venue && missing == nil {
-		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: quotes, Cash: cfg.Cash, Now: a.now})
+		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: quotes, Instruments: exchange.listing.Instruments, Cash: cfg.Cash, Now: a.now})
 		if err != nil {
 			return opened{}, err
 		}
