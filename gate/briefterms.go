@@ -79,7 +79,11 @@ func (b Brief) position() string {
 	if o.ByAmount() {
 		after = "more, as many as the amount buys"
 	}
-	return fmt.Sprintf("Position %s %s -> %s (pending buys %s, sells %s)\n", o.Symbol(), b.Position, after, b.Working, b.Selling)
+	working := b.Working.String()
+	if b.Working.Sign() < 0 {
+		working = "unknown"
+	}
+	return fmt.Sprintf("Position %s %s -> %s (pending buys %s, sells %s)\n", o.Symbol(), b.Position, after, working, b.Selling)
 }
 
 // exits says which exits come with the order, and what is lost at the stop as far as the order's own terms say.

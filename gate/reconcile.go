@@ -198,8 +198,20 @@ func (g *Gate) orderDifferences(st *ledger.State, at []VenueOrder) (found []Diff
 	}
 	for _, o := range st.Opens() {
 		if o.Phase == ledger.Working && o.Order.Account() == g.cfg.Account && !there[o.Intent] {
-			found = append(found, Difference{o.Order.Symbol(), "order", "no such order", fmt.Sprintf("%s %s open as %s", o.Order.Side(), o.Remaining(), o.Intent)})
+			found = append(found, Difference{o.Order.Symbol(), "order", "no such order", openWords(o)})
 		}
 	}
 	return found
+}
+
+// openWords says what of an order the ledger has open.
+func openWords(o *ledger.Open) string {
+	words := fmt.Sprintf("%s %s open as %s", o.Order.Side(), o.Remaining(), o.Intent)
+	switch {
+	case !o.Sized():
+		words = fmt.Sprintf("%s, %s filled, open as %s", o.Order.Line(), o.Filled, o.Intent)
+	case o.Exits().Sign() > 0:
+		words += fmt.Sprintf(", exits of %s", o.Exits())
+	}
+	return words
 }

@@ -89,8 +89,8 @@ func (g *Gate) verified(o trade.Order, h Holdings) (policy.Facts, *Refusal) {
 	free := held
 	for _, x := range st.Opens() { // what an agent proposes, or a harness reports, does not bar a person's way out
 		ours := x.Phase == ledger.Working || x.Phase == ledger.Sending && !x.Pending.NotAfter.IsZero()
-		if ours && x.Order.Account() == o.Account() && x.Order.Symbol() == o.Symbol() && x.Order.Side() == trade.Sell {
-			free = free.Sub(x.Remaining())
+		if ours && x.Order.Account() == o.Account() && x.Order.Symbol() == o.Symbol() {
+			free = free.Sub(x.Selling())
 		}
 	}
 	if o.Quantity().Cmp(free) > 0 {

@@ -102,8 +102,9 @@ func (s *State) decided(at time.Time, e Decided) {
 		d := e.Order.Digest()
 		s.waiting[d] = append(s.waiting[d], e.Intent)
 	}
+	o.size(e.Ruling)
 	s.open[e.Intent] = o
-	s.reserve(o, o.Remaining())
+	s.reserve(o)
 	s.sent(at, o, e.Ruling.Rules, e.Ruling.Value)
 }
 
@@ -183,8 +184,7 @@ func (s *State) happened(at time.Time, e Happened) {
 	o := s.Open(e.Intent)
 	if e.What != WasFilled {
 		if o != nil && s.held[o.Intent] == nil {
-			s.spend(o)
-			s.close(o)
+			s.over(o, e.Side)
 		}
 		return
 	}
@@ -196,42 +196,9 @@ func (s *State) happened(at time.Time, e Happened) {
 		h.position = h.position.Sub(e.Quantity)
 	}
 	if o != nil {
-		s.filled(at, o, e.Quantity)
+		s.filled(at, o, e)
 	}
 	s.tidy(e.Account, e.Symbol)
-}
-
-func (s *State) filled(at time.Time, o *Open, quantity trade.Decimal) {
-	s.spend(o)
-	if s.held[o.Intent] != nil { // nobody has sent it, and the venue has it: what is true is what was filled
-		s.delist(o)
-		s.sent(at, o, o.Rules, o.Value)
-	}
-	if quantity.Cmp(o.Remaining()) > 0 {
-		quantity = o.Remaining() // an overfill has no more reservation to use up
-	}
-	s.reserve(o, trade.Decimal{}.Sub(quantity))
-	o.Filled = o.Filled.Add(quantity)
-	o.Phase, o.Unknown = Working, false
-	if o.Remaining().Sign() <= 0 {
-		delete(s.open, o.Intent)
-	}
-}
-
-// close releases what is still reserved.
-func (s *State) close(o *Open) {
-	s.reserve(o, trade.Decimal{}.Sub(o.Remaining()))
-	delete(s.open, o.Intent)
-	s.tidy(o.Order.Account(), o.Order.Symbol())
-}
-
-func (s *State) reserve(o *Open, quantity trade.Decimal) {
-	h := s.holding(o.Order.Account(), o.Order.Symbol())
-	if o.Order.Side() == trade.Buy {
-		h.pendingBuys = h.pendingBuys.Add(quantity)
-	} else {
-		h.pendingSells = h.pendingSells.Add(quantity)
-	}
 }
 
 // spend takes the intent out of the unspent permissions.

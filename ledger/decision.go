@@ -64,6 +64,10 @@ type Decision struct {
 	Flags          []string       // what the record holds against the call, such as ARGUMENTS_CHANGED
 	Filled         trade.Decimal  // shares, as the venue's events tell
 	FillPrice      trade.Decimal  // of the last fill
+	Spent          trade.Decimal  // dollars that the fills came to
+	Exited         trade.Decimal  // shares that the order's exits sold, as the venue's events tell
+	ExitPrice      trade.Decimal  // of the last of them
+	ExitsEnded     string         // cancelled or expired, of exits that were left
 	Ended          string         // cancelled or expired, of what was left unfilled
 	OutcomeBy      Source         // who knew the outcome
 	ResolvedBy     string         // the person who settled it
@@ -122,8 +126,15 @@ func (d Decision) appendOptional(dst []byte) []byte {
 		dst = appendDecimal(dst, "filled_quantity", d.Filled)
 	}
 	if d.Filled.Sign() > 0 {
-		dst = append(d.FillPrice.AppendMoney(append(wire.AppendName(dst, "fill_price"), '"')), '"')
+		dst = appendMoney(dst, "fill_price", d.FillPrice)
+		if d.Order.ByAmount() {
+			dst = appendMoney(dst, "spent", d.Spent)
+		}
 	}
+	if d.Exited.Sign() > 0 {
+		dst = appendMoney(appendDecimal(dst, "exit_filled_quantity", d.Exited), "exit_fill_price", d.ExitPrice)
+	}
+	dst = wire.AppendOptional(dst, "exits_ended", d.ExitsEnded)
 	dst = wire.AppendOptional(dst, "ended", d.Ended)
 	dst = wire.AppendOptional(dst, "outcome_by", string(d.OutcomeBy))
 	dst = wire.AppendOptional(dst, "resolved_by", d.ResolvedBy)
@@ -190,6 +201,10 @@ func appendTexts(dst []byte, name string, texts []string) []byte {
 		dst = wire.AppendString(dst, t)
 	}
 	return append(dst, ']')
+}
+
+func appendMoney(dst []byte, name string, d trade.Decimal) []byte {
+	return append(d.AppendMoney(append(wire.AppendName(dst, name), '"')), '"')
 }
 
 func appendNullable(dst []byte, name, value string) []byte {

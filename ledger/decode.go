@@ -327,7 +327,8 @@ func (o *object) ruling() Ruling {
 		o.fail(x.err)
 		r.Facts = f
 	}
-	r.Rules, r.Value, r.RetryAt = o.texts("rules"), o.optionalDecimal("value"), o.optionalTime("retry_at")
+	r.Rules, r.Value, r.Shares = o.texts("rules"), o.optionalDecimal("value"), o.known("shares")
+	r.RetryAt = o.optionalTime("retry_at")
 	return r
 }
 

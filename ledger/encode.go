@@ -134,7 +134,7 @@ func appendRuling(dst []byte, r Ruling) []byte {
 	if !r.RetryAt.IsZero() {
 		dst = appendTime(dst, "retry_at", r.RetryAt)
 	}
-	return appendMatched(dst, r.Rules, r.Value)
+	return appendKnown(appendMatched(dst, r.Rules, r.Value), "shares", r.Shares)
 }
 
 // appendMatched appends what a policy of version 2 adds; what it does not add has no bytes.

@@ -84,6 +84,10 @@ type Ruling struct {
 	Value trade.Decimal // what the order was valued at; zero: its own notional
 
 	RetryAt time.Time // when time alone will have cured the denial; zero if it will not, or nothing is denied
+
+	// Of an order by amount, how many shares it may come to at most. Where that is not known, nobody knows what is
+	// pending in the symbol until the order has ended, and what needs to know it is a no.
+	Shares policy.Known
 }
 
 // Pending says how long an allowed intent may be without an outcome. It is zero for what is not allowed.

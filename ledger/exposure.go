@@ -23,12 +23,15 @@ type Exposure struct {
 // tide is what is pending in one symbol: how many shares by open intents, and what they are worth at worst.
 type tide struct {
 	buys, sells, buyValue, sellValue trade.Decimal
+	exits                            trade.Decimal // of the sells, what exits of the position may sell
 	leftOut                          trade.Decimal // of the sells, the shares that are not to be counted
 }
 
 // Exposure returns what an account has at risk, without the intent whose second judgement this is. A position is valued
-// at the ask where that makes more exposure, and an order at the higher of its limit and the ask; what is pending and has
-// no open intent, because nobody tells us of its fills, at the ask. Where one symbol of the account has no mark, nothing
+// at the ask where that makes more exposure, and an order at the highest of its prices, what it was judged to cost a
+// share, and the ask; one by amount at what is left of the amount. Exits of a position add nothing to it, as far as they
+// sell no more than is held. What is pending and has no open intent, because nobody tells us of its fills, counts at the
+// ask. Where one symbol of the account has no mark, nothing
 // of the account as a whole is known.
 func (s *State) Exposure(a trade.Account, sym trade.Symbol, without trade.IntentID, mark func(trade.Symbol) (Mark, bool)) Exposure {
 	var x Exposure
@@ -58,23 +61,40 @@ func (s *State) Exposure(a trade.Account, sym trade.Symbol, without trade.Intent
 
 // with adds an open intent. One that is left out counts as pending shares of no value.
 func (t tide) with(o *Open, leftOut bool, m Mark) tide {
-	quantity, price := o.Remaining(), o.Order.LimitPrice()
-	if price.Cmp(m.Ask) < 0 {
-		price = m.Ask
+	own, value := o.pending(), o.Remaining().Mul(o.worst(m))
+	if o.Order.ByAmount() {
+		value = o.left()
 	}
-	value := quantity.Mul(price)
 	if leftOut {
 		value = trade.Decimal{}
-		if o.Order.Side() == trade.Sell {
-			t.leftOut = t.leftOut.Add(quantity)
-		}
+		t.leftOut = t.leftOut.Add(own.sells)
 	}
+	t.buys, t.sells, t.exits = t.buys.Add(own.buys), t.sells.Add(own.sells), t.exits.Add(o.Exits())
 	if o.Order.Side() == trade.Buy {
-		t.buys, t.buyValue = t.buys.Add(quantity), t.buyValue.Add(value)
+		t.buyValue = t.buyValue.Add(value)
 	} else {
-		t.sells, t.sellValue = t.sells.Add(quantity), t.sellValue.Add(value)
+		t.sellValue = t.sellValue.Add(value)
 	}
 	return t
+}
+
+// worst is what a share of the order may cost or bring at most.
+func (o *Open) worst(m Mark) trade.Decimal {
+	price := m.Ask
+	for _, p := range [...]trade.Decimal{o.Order.LimitPrice(), o.Order.StopPrice(), o.Price} {
+		if price.Cmp(p) < 0 {
+			price = p
+		}
+	}
+	return price
+}
+
+// left is what an order by amount may still spend.
+func (o *Open) left() trade.Decimal {
+	if left := o.Order.Amount().Sub(o.Spent); !o.Over && left.Sign() > 0 {
+		return left
+	}
+	return trade.Decimal{}
 }
 
 // add adds one symbol.
@@ -89,6 +109,13 @@ func (x *Exposure) add(h *holding, t tide, m Mark, marked, own bool) {
 	buys := t.buyValue.Add(h.pendingBuys.Sub(t.buys).Mul(m.Ask))
 	sells := t.sellValue.Add(h.pendingSells.Sub(t.sells).Mul(m.Ask))
 	long := h.position.Sign() > 0
+	bare := t.exits // exits of what is held no more
+	if long {
+		bare = bare.Sub(h.position)
+	}
+	if bare.Sign() > 0 {
+		sells = sells.Add(bare.Mul(m.Ask))
+	}
 	atAsk, atBid := h.position.Mul(m.Ask), h.position.Mul(m.Bid)
 	plus(&x.Gross, absolute(atAsk).Add(buys).Add(sells))
 	if long {

@@ -76,9 +76,16 @@ func (h *History) sent(per policy.Per, rule string, since time.Time) (int, trade
 	if !h.past.sent.covers(from) {
 		return missing(h.past.sent.full(maxSent))
 	}
-	n, worth := h.past.tally(h.key(per, rule)).since(from)
+	n, worth, blind := h.past.tally(h.key(per, rule)).since(from)
 	if h.leavesOut(per, rule, from) {
-		n, worth = n-1, worth.Sub(h.own.worth())
+		own := h.own.worth()
+		n, worth = n-1, worth.Sub(own)
+		if own.Sign() == 0 {
+			blind--
+		}
+	}
+	if blind > 0 {
+		_, worth = missing(false) // one of them may have been worth anything
 	}
 	return n, worth
 }
@@ -113,7 +120,7 @@ func (h *History) leavesOut(per policy.Per, rule string, from int64) bool {
 	return true
 }
 
-// worth is what the order was counted at.
+// worth is what the order was counted at; zero if nobody could say.
 func (o *Open) worth() trade.Decimal {
 	if o.Value.Sign() != 0 {
 		return o.Value
@@ -141,14 +148,18 @@ func (h *History) Similar(since time.Time) int {
 	return n
 }
 
-// like reports whether an order has the same terms, by which an accidental repetition is known.
+// like reports whether an order has the same terms, by which an accidental repetition is known. Its exits and how long
+// it lives are none of them: the same order with another stop loss is a repetition too.
 func (v *sent) like(o trade.Order) bool {
 	return v.symbol == o.Symbol() && v.side == o.Side() && v.typ == o.Type() && v.quantity.Cmp(o.Quantity()) == 0 &&
-		v.price.Cmp(o.LimitPrice()) == 0
+		v.price.Cmp(o.LimitPrice()) == 0 && v.stop.Cmp(o.StopPrice()) == 0 && v.amount.Cmp(o.Amount()) == 0
 }
 
 func alike(a, b trade.Order) bool {
-	v := sent{symbol: a.Symbol(), side: a.Side(), typ: a.Type(), quantity: a.Quantity(), price: a.LimitPrice()}
+	v := sent{
+		symbol: a.Symbol(), side: a.Side(), typ: a.Type(), quantity: a.Quantity(), price: a.LimitPrice(), stop: a.StopPrice(),
+		amount: a.Amount(),
+	}
 	return v.like(b)
 }
 

@@ -42,7 +42,9 @@ type sent struct {
 	typ      trade.OrderType
 	quantity trade.Decimal
 	price    trade.Decimal // the limit
-	value    trade.Decimal // what it was worth when it was sent
+	stop     trade.Decimal
+	amount   trade.Decimal // of an order by amount
+	value    trade.Decimal // what it was worth when it was sent; zero: nobody could say
 	rules    []string      // the ids of the rules that matched
 }
 
@@ -105,26 +107,30 @@ type scopeKey struct {
 type tally struct {
 	at    []int64
 	worth []trade.Decimal
+	blind []int64 // when there was one of which nobody could say what it was worth
 }
 
 func (t *tally) add(at int64, value trade.Decimal) {
+	if value.Sign() == 0 {
+		t.blind = append(t.blind, at)
+	}
 	if n := len(t.worth); n > 0 {
 		value = value.Add(t.worth[n-1])
 	}
 	t.at, t.worth = append(t.at, at), append(t.worth, value)
 }
 
-// since returns how many were sent after that time, and what they were worth together.
-func (t *tally) since(since int64) (int, trade.Decimal) {
-	n := after(t.at, since)
+// since returns how many were sent after that time, what they were worth together, and of how many nobody could say it.
+func (t *tally) since(since int64) (n int, worth trade.Decimal, blind int) {
+	n, blind = after(t.at, since), after(t.blind, since)
 	if n == 0 {
-		return 0, trade.Decimal{}
+		return 0, trade.Decimal{}, 0
 	}
-	worth := t.worth[len(t.worth)-1]
+	worth = t.worth[len(t.worth)-1]
 	if i := len(t.at) - n; i > 0 {
 		worth = worth.Sub(t.worth[i-1])
 	}
-	return n, worth
+	return n, worth, blind
 }
 
 // in reports whether the order is one of a scope.
@@ -199,9 +205,10 @@ func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal)
 	}
 	v := sent{
 		agent: o.Origin.Agent, symbol: o.Order.Symbol(), side: o.Order.Side(), typ: o.Order.Type(),
-		quantity: o.Order.Quantity(), price: o.Order.LimitPrice(), value: value, rules: rules,
+		quantity: o.Order.Quantity(), price: o.Order.LimitPrice(), stop: o.Order.StopPrice(), amount: o.Order.Amount(),
+		value: value, rules: rules,
 	}
-	if value.Sign() == 0 {
+	if value.Sign() == 0 { // zero stays where the order's own terms do not say it either
 		v.value, _ = o.Order.Notional()
 	}
 	p := &s.account(o.Order.Account()).past

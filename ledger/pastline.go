@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sallyport/policy"
 	"sallyport/trade"
@@ -79,7 +80,7 @@ func appendLog[T any](dst []byte, kind string, account int, l *log[T], row func(
 
 func appendSent(dst []byte, n *names, v sent) []byte {
 	dst = n.append(n.append(dst, string(v.agent)), v.symbol.String())
-	dst = n.append(n.append(dst, v.side.String()), v.typ.String())
+	dst = n.append(n.append(dst, v.side.String()), v.kind())
 	dst = n.decimal(n.decimal(dst, v.quantity), v.price)
 	if v.value.Cmp(v.quantity.Mul(v.price)) != 0 {
 		dst = n.decimal(dst, v.value)
@@ -90,6 +91,40 @@ func appendSent(dst []byte, n *names, v sent) []byte {
 		dst = n.append(dst, id)
 	}
 	return dst
+}
+
+// kind is the order type, and behind it what an order of the first version did not have: "stop stop=140", "market
+// usd=250".
+func (v *sent) kind() string {
+	kind := v.typ.String()
+	if v.stop.Sign() != 0 {
+		kind += markStop + v.stop.String()
+	}
+	if v.amount.Sign() != 0 {
+		kind += markAmount + v.amount.String()
+	}
+	return kind
+}
+
+// The marks before what stands behind an order type.
+const (
+	markStop   = " stop="
+	markAmount = " usd="
+)
+
+// readKind reads what kind writes.
+func (v *sent) readKind(kind string) (ok bool) {
+	okStop, okAmount := true, true
+	if rest, amount, found := strings.Cut(kind, markAmount); found {
+		kind = rest
+		v.amount, okAmount = trade.ParseDecimal(amount)
+	}
+	if rest, stop, found := strings.Cut(kind, markStop); found {
+		kind = rest
+		v.stop, okStop = trade.ParseDecimal(stop)
+	}
+	v.typ, ok = trade.ParseOrderType(kind)
+	return ok && okStop && okAmount
 }
 
 func appendTrouble(dst []byte, n *names, v trouble) []byte {
@@ -268,7 +303,7 @@ func readSent(in *scan) sent {
 	v := sent{agent: trade.Agent(in.text()), symbol: in.symbol()}
 	var ok1, ok2, ok3, ok4, valued bool
 	v.side, ok1 = trade.ParseSide(in.text())
-	v.typ, ok2 = trade.ParseOrderType(in.text())
+	ok2 = v.readKind(in.text())
 	v.quantity, ok3 = in.decimal()
 	v.price, ok4 = in.decimal()
 	if v.value, valued = in.decimal(); !valued {

@@ -232,9 +232,10 @@ func (s *State) hold(at time.Time, e Decided) {
 		Intent: e.Intent, Order: e.Order, Origin: e.Origin, ClientOrderID: e.ClientOrderID, PolicySHA256: e.Ruling.PolicySHA256,
 		Phase: OnHold, At: at, Hold: e.Hold, Reasons: e.Ruling.Reasons, Rules: e.Ruling.Rules, Value: e.Ruling.Value,
 	}
+	o.size(e.Ruling)
 	s.open[e.Intent] = o
 	s.enlist(o)
-	s.reserve(o, o.Remaining())
+	s.reserve(o)
 }
 
 //limit:ledger-approval A proposal is approved once by each person, and by as many different persons as it asks for; only then is it granted.

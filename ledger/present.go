@@ -46,13 +46,7 @@ func (d *Decision) Apply(e Event) {
 	case Concluded:
 		d.conclude(e)
 	case Happened:
-		if e.What == WasFilled {
-			d.State = Succeeded
-			d.Filled = d.Filled.Add(e.Quantity)
-			d.FillPrice = e.Price
-		} else {
-			d.Ended = e.What
-		}
+		d.happened(e)
 	case Flagged:
 		d.Flags = append(d.Flags, e.Flag)
 	case Approved:
@@ -62,6 +56,31 @@ func (d *Decision) Apply(e Event) {
 			d.State, d.EndedBy, d.Message = e.State, e.By, e.Reason
 		}
 	}
+}
+
+// happened takes in what a venue tells: of the order itself, or on the other side of its exits.
+func (d *Decision) happened(e Happened) {
+	exit := d.Order.HasExits() && e.Side != d.Order.Side()
+	switch {
+	case exit && e.What == WasFilled:
+		d.Exited, d.ExitPrice = d.Exited.Add(e.Quantity), e.Price
+	case exit:
+		d.ExitsEnded = e.What
+	case e.What == WasFilled:
+		d.State = Succeeded
+		d.Filled, d.FillPrice = d.Filled.Add(e.Quantity), e.Price
+		d.Spent = d.Spent.Add(e.Quantity.Mul(e.Price))
+	default:
+		d.Ended = e.What
+	}
+}
+
+// whole reports whether the order itself is filled to its end.
+func (d Decision) whole() bool {
+	if d.Order.ByAmount() {
+		return d.Filled.Sign() > 0 && usedUp(d.Order.Amount(), d.Spent, d.FillPrice)
+	}
+	return d.Filled.Cmp(d.Order.Quantity()) >= 0
 }
 
 func (d *Decision) approve(e Approved) {
@@ -118,7 +137,7 @@ func (d Decision) OrderStatus() string {
 		return ""
 	case !d.tracked():
 		return "accepted"
-	case d.Filled.Cmp(d.Order.Quantity()) >= 0:
+	case d.whole():
 		return "filled"
 	case d.Ended != "":
 		return d.Ended

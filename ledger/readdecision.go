@@ -43,6 +43,8 @@ func DecisionOf(v wire.Value) (Decision, error) {
 		d.Order = o.order()
 	}
 	d.Filled, d.FillPrice = o.optionalDecimal("filled_quantity"), o.optionalDecimal("fill_price")
+	d.Spent, d.Exited = o.optionalDecimal("spent"), o.optionalDecimal("exit_filled_quantity")
+	d.ExitPrice, d.ExitsEnded = o.optionalDecimal("exit_fill_price"), o.optional("exits_ended")
 	if text := o.optional("max_quantity_now"); text != "" {
 		q := o.parseDecimal("max_quantity_now", text)
 		d.MaxQuantityNow = &q

@@ -90,6 +90,9 @@ func (a *account) appendJSON(dst []byte) []byte {
 		if h.average.Sign() != 0 {
 			dst = appendDecimal(dst, "average", h.average)
 		}
+		if h.unsized != 0 {
+			dst = strconv.AppendInt(wire.AppendName(dst, "unsized"), int64(h.unsized), 10)
+		}
 		dst = append(dst, '}')
 	}
 	return append(dst, ']', '}')
@@ -117,7 +120,7 @@ func (o *Open) appendLine(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "policy_sha256", o.PolicySHA256)
 	dst = appendFlag(appendFlag(appendFlag(dst, "unknown", o.Unknown), "asked", o.Asked), "cancelling", o.Cancelling)
 	dst = appendPending(appendTime(dst, "at", o.At), o.Pending)
-	dst = appendDecimal(dst, "filled", o.Filled)
+	dst = o.appendWide(appendDecimal(dst, "filled", o.Filled))
 	if !o.Hold.Expires.IsZero() {
 		dst = appendHold(dst, o.Hold)
 		dst = AppendReasons(wire.AppendName(dst, "reasons"), o.Reasons)
@@ -128,6 +131,20 @@ func (o *Open) appendLine(dst []byte) []byte {
 		dst = appendTime(dst, "counted_at", o.Counted)
 	}
 	return append(appendMatched(dst, o.Rules, o.Value), '}')
+}
+
+// appendWide appends what only orders have that are wider than those of the first version.
+func (o *Open) appendWide(dst []byte) []byte {
+	dst = appendKnown(appendFlag(dst, "over", o.Over), "shares", o.Shares)
+	for _, d := range [...]struct {
+		name  string
+		value trade.Decimal
+	}{{"exited", o.Exited}, {"spent", o.Spent}, {"share_price", o.Price}} {
+		if d.value.Sign() != 0 {
+			dst = appendDecimal(dst, d.name, d.value)
+		}
+	}
+	return dst
 }
 
 // ReadSnapshot reads what AppendSnapshot wrote.
@@ -263,6 +280,8 @@ func (o *Open) read() error {
 	}
 	o.Origin, o.Unknown, o.Asked, o.Cancelling = x.origin(), x.flag("unknown"), x.flag("asked"), x.flag("cancelling")
 	o.At, o.Pending, o.Filled = x.time("at"), x.pending(), x.decimal("filled")
+	o.Over, o.Shares, o.Exited = x.flag("over"), x.known("shares"), x.optionalDecimal("exited")
+	o.Spent, o.Price = x.optionalDecimal("spent"), x.optionalDecimal("share_price")
 	o.ClientOrderID, o.PolicySHA256 = trade.ClientOrderID(x.optional("client_order_id")), x.optional("policy_sha256")
 	if _, n := x.v.Member("expires_at"); n > 0 {
 		o.Hold, o.Reasons, o.Lapses = x.hold(), x.reasons("reasons"), x.time("lapses_at")
@@ -285,9 +304,14 @@ func (s *State) readAccount(x object) error {
 		if !ok {
 			y.fail(errors.New("holding without a symbol"))
 		}
-		acc.holdings[sym] = &holding{
-			y.decimal("position"), y.decimal("pending_buys"), y.decimal("pending_sells"), y.optionalDecimal("average"),
+		h := &holding{
+			position: y.decimal("position"), pendingBuys: y.decimal("pending_buys"), pendingSells: y.decimal("pending_sells"),
+			average: y.optionalDecimal("average"),
 		}
+		if _, n := y.v.Member("unsized"); n > 0 {
+			h.unsized = int(y.number("unsized"))
+		}
+		acc.holdings[sym] = h
 		x.fail(y.err)
 	}
 	acc.day, acc.streak, acc.seen = x.day(), x.streak(), x.flag("seen")

@@ -50,7 +50,11 @@ type account struct {
 
 // holding sums what is known of one symbol. The pending sums cover open intents and what harnesses reported as accepted
 // by venues whose fills nobody tells us. average is what a share of the position was paid; zero while that is not known.
-type holding struct{ position, pendingBuys, pendingSells, average trade.Decimal }
+// unsized is how many orders by amount are pending of which nobody can say how many shares they are.
+type holding struct {
+	position, pendingBuys, pendingSells, average trade.Decimal
+	unsized                                      int
+}
 
 // Phase is where an open intent stands. The zero Phase is none.
 type Phase uint8
@@ -84,7 +88,9 @@ type Open struct {
 	Cancelling    bool // a cancel was asked for and is not answered
 	At            time.Time
 	Pending       Pending
-	Filled        trade.Decimal
+	Filled        trade.Decimal   // shares of the order itself
+	Over          bool            // what was left of the order itself was cancelled, has expired or is used up
+	Exited        trade.Decimal   // of what was filled, the shares whose exits are over
 	Hold          Hold            // of a proposal
 	Reasons       []policy.Reason // why it was held, as the people were shown
 	Approvals     []string        // who has approved
@@ -95,11 +101,13 @@ type Open struct {
 	Rules   []string
 	Value   trade.Decimal
 
+	// What the judgement made of an order that does not say it itself: see Ruling.
+	Shares policy.Known  // how many shares an order by amount may come to
+	Spent  trade.Decimal // dollars of the amount that fills have used
+	Price  trade.Decimal // what a share of an order without a limit price may cost; zero if that is not known
+
 	line []byte // of the snapshot, while all but Intent and Phase is unread
 }
-
-// Remaining is the part of the order that is reserved.
-func (o *Open) Remaining() trade.Decimal { return o.Order.Quantity().Sub(o.Filled) }
 
 // NewState returns the state of an empty journal.
 func NewState() *State {
@@ -119,15 +127,17 @@ func (s *State) Facts(a trade.Account, sym trade.Symbol, without trade.IntentID)
 		return f
 	}
 	f.PositionKnown = acc.known()
+	unsized := 0
 	if h := acc.holdings[sym]; h != nil {
-		f.Position, f.PendingBuys, f.PendingSells = h.position, h.pendingBuys, h.pendingSells
+		f.Position, f.PendingBuys, f.PendingSells, unsized = h.position, h.pendingBuys, h.pendingSells, h.unsized
 	}
 	if o := s.Open(without); o != nil && o.Order.Account() == a && o.Order.Symbol() == sym {
-		if o.Order.Side() == trade.Buy {
-			f.PendingBuys = f.PendingBuys.Sub(o.Remaining())
-		} else {
-			f.PendingSells = f.PendingSells.Sub(o.Remaining())
-		}
+		own := o.pending()
+		f.PendingBuys, f.PendingSells = f.PendingBuys.Sub(own.buys), f.PendingSells.Sub(own.sells)
+		unsized -= own.unsized
+	}
+	if unsized > 0 {
+		f.PendingBuys = trade.Decimal{}.Sub(trade.Whole(1)) // below zero: not known
 	}
 	return f
 }
@@ -231,7 +241,7 @@ func (s *State) holding(a trade.Account, sym trade.Symbol) *holding {
 
 // tidy drops a holding that says nothing, so that states that are equal are equal in bytes.
 func (s *State) tidy(a trade.Account, sym trade.Symbol) {
-	if h := s.accounts[a].holdings[sym]; h.position.Sign() == 0 && h.pendingBuys.Sign() == 0 && h.pendingSells.Sign() == 0 {
+	if h := s.accounts[a].holdings[sym]; h != nil && h.position.Sign() == 0 && h.pendingBuys.Sign() == 0 && h.pendingSells.Sign() == 0 && h.unsized == 0 {
 		delete(s.accounts[a].holdings, sym)
 	}
 }

@@ -72,5 +72,5 @@ type Facts struct {
 	PositionKnown bool
 	Position      trade.Decimal // shares held long; never below zero in a long-only account
 	PendingSells  trade.Decimal // shares of sells that are reserved, in flight, unknown or working
-	PendingBuys   trade.Decimal // the same of buys
+	PendingBuys   trade.Decimal // the same of buys; below zero: not known, since one is for an amount of dollars
 }

@@ -263,3 +263,25 @@ func TestSumsReachFarBeyondTheirOperands(t *testing.T) {
 		t.Errorf("%s does not read back", sum)
 	}
 }
+
+func TestQuoUpIsTheLeastOfNinePlacesThatIsEnough(t *testing.T) {
+	for _, c := range [][3]string{
+		{"1", "3", "0.333333334"}, {"1", "1", "1"}, {"0", "3", "0"}, {"10", "4", "2.5"}, {"1", "0", "0"}, {"0.000000001", "999999999999", "0.000000001"},
+		{"999999999999.999999999", "0.000000001", "999999999999999999999"}, {"100.5", "7", "14.357142858"},
+	} {
+		a, b := dec(t, c[0]), dec(t, c[1])
+		if got := a.QuoUp(b).String(); got != c[2] {
+			t.Errorf("%s / %s is %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(name string) trade.Decimal {
+			return dec(t, rapid.StringMatching(`[1-9][0-9]{0,8}(\.[0-9]{1,9})?`).Draw(rt, name))
+		}
+		a, b := draw("a"), draw("b")
+		q, smallest := a.QuoUp(b), dec(t, "0.000000001")
+		if q.Mul(b).Cmp(a) < 0 || q.Sub(smallest).Mul(b).Cmp(a) >= 0 {
+			rt.Fatalf("%s / %s is %s", a, b, q)
+		}
+	})
+}
