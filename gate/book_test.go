@@ -278,6 +278,7 @@ func TestLoadedPolicyIsBelievedByShortProcesses(t *testing.T) {
 }
 
 //attack:gate-limit-halts
+//fault:f113
 func TestHaltLatchesAndOnlyAPersonResetsIt(t *testing.T) {
 	d := newRoom(t, book(`"order_quantity": {"deny_above": "50"}, "denials_per_minute": {"halt_above": "2", "per": "agent"}`))
 	d.v.rests = true
@@ -328,6 +329,7 @@ func TestHaltOfANameThatNoScopeHas(t *testing.T) {
 // TestPolicyWithABoundThatNothingPassesIsNotLoaded: what no made-up order passes is no limit.
 //
 //attack:gate-policy-proof
+//fault:f14
 func TestPolicyWithABoundThatNothingPassesIsNotLoaded(t *testing.T) {
 	r := newRoom(t, book(`"price_collar_bps": {"hold_above": "100", "deny_above": "999999999999"}`))
 	got := r.want(t, "buy AAPL 1@100", "deny POLICY_INVALID")

@@ -16,6 +16,9 @@ import (
 
 // TestParallelAgentsNeverPassTheExposure: 64 agents through several gates on one journal, some of whose orders rest, are
 // filled, rejected or lost.
+//
+//fault:f22
+//fault:f23
 func TestParallelAgentsNeverPassTheExposure(t *testing.T) {
 	const bound = "5005.00" // 50 shares at the ask
 	r := newRoom(t, book(`"gross_exposure": {"deny_above": "`+bound+`"}, "net_exposure": {"deny_above": "`+bound+`"}`))
@@ -64,6 +67,8 @@ func TestParallelAgentsNeverPassTheExposure(t *testing.T) {
 }
 
 // TestCountsLastOverRestartsAndEndWithTheDay also tries the days on which the clocks change.
+//
+//fault:f109
 func TestCountsLastOverRestartsAndEndWithTheDay(t *testing.T) {
 	for _, day := range []string{"2026-11-30", "2027-03-14", "2027-11-07"} {
 		r := newRoom(t, book(`"orders_per_day": {"deny_above": "2"}`))
@@ -83,6 +88,8 @@ func TestCountsLastOverRestartsAndEndWithTheDay(t *testing.T) {
 	}
 }
 
+//fault:f14
+//fault:f113
 func TestLossOfTheDayHaltsTheAccount(t *testing.T) {
 	r := newRoom(t, book(`"daily_loss": {"halt_above": "1000.00"}, "leverage": {"deny_above": "1.5"}`))
 	r.want(t, "buy AAPL 100@100", "allow") // at 100000 of equity, the venue's cash being what it is
@@ -127,6 +134,8 @@ func TestBrokerThatAnsweredLongAgoIsNotJudgedBy(t *testing.T) {
 }
 
 // TestHookWithoutABrokerKnowsNoEquity: what is not known is a no.
+//
+//fault:f20
 func TestHookWithoutABrokerKnowsNoEquity(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	if err := os.Mkdir(home, gate.HomeMode); err != nil {

@@ -65,6 +65,7 @@ func TestApprovalBlockOfThePolicyWins(t *testing.T) {
 }
 
 //attack:gate-price-drift
+//fault:f62
 func TestApprovalAfterThePriceMovedDoesNotCount(t *testing.T) {
 	block := approvalBlock(`"max_price_drift_bps": "50"`)
 	for _, c := range []struct {
@@ -162,6 +163,8 @@ func TestApprovalLiftsWhatWasShownAndNothingElse(t *testing.T) {
 }
 
 // TestQuoteThatGoesStaleBetweenJudgementAndApproval: what held with a quote is not approved without one.
+//
+//fault:f62
 func TestQuoteThatGoesStaleBetweenJudgementAndApproval(t *testing.T) {
 	r := newRoom(t, book(`"order_notional": {"hold_above": "500.00", "deny_above": "10000.00"}`))
 	d := r.want(t, "buy AAPL 6@100", "hold NOTIONAL_EXCEEDS_LIMIT")
@@ -173,6 +176,8 @@ func TestQuoteThatGoesStaleBetweenJudgementAndApproval(t *testing.T) {
 	}
 }
 
+//fault:f19
+//fault:f105
 func TestQuotesThatCannotBeJudgedBy(t *testing.T) {
 	for _, c := range []struct{ bid, ask, want string }{
 		{"", "", "deny QUOTE_UNAVAILABLE"},
@@ -200,6 +205,8 @@ func TestQuotesThatCannotBeJudgedBy(t *testing.T) {
 }
 
 // TestHookIsJudgedByTheSame: a permission, its repetition and its arrival.
+//
+//fault:f117
 func TestHookIsJudgedByTheSame(t *testing.T) {
 	r := newRoom(t, book(holdsAbove5+`, "orders_per_minute": {"deny_above": "1"}`))
 	first := call(t, "buy", "AAPL", "1", "100", atHook, withCall("c1"))
@@ -231,6 +238,8 @@ func TestHookIsJudgedByTheSame(t *testing.T) {
 }
 
 // TestProposalIsJudgedByTheSame: what the policy holds anyway has both reasons, and one approval lifts both.
+//
+//fault:f117
 func TestProposalIsJudgedByTheSame(t *testing.T) {
 	r := newRoom(t, book(holdsAbove5))
 	for i, want := range []string{"hold APPROVAL_REQUIRED", "hold QUANTITY_EXCEEDS_LIMIT APPROVAL_REQUIRED", "deny QUANTITY_EXCEEDS_LIMIT"} {
