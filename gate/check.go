@@ -27,6 +27,7 @@ type Checker struct {
 	gate    *Gate // of its own: it has the state, and no journal
 	basis   basis
 	market  Market
+	held    *Holdings     // what the broker holds; nil: the checker goes by what it was told when it was made
 	outside []ledger.Stop // switches that only a stop file or this process knows
 }
 
@@ -86,16 +87,25 @@ func EmptyChecker(cfg Config, policyRaw []byte) *Checker {
 }
 
 // Check decides one call.
-func (c *Checker) Check(call Call) ledger.Decision {
-	at := c.gate.now()
+func (c *Checker) Check(call Call) ledger.Decision { return c.check(c.judge(call)) }
+
+// judge begins the judgement of a call.
+func (c *Checker) judge(call Call) judgement {
 	if c.market != nil && c.basis.policy.Book != nil { // the market goes on while lines come in
 		c.basis.look.view = c.market.Look(c.basis.policy.Book.Quotes())
 	}
-	j := judgement{g: c.gate, call: call, basis: c.basis, at: at, checking: true, outside: c.outside}
+	at := c.gate.now()
+	if c.held != nil && c.basis.policy.Book != nil {
+		c.basis.look.held, c.basis.look.at = *c.held, at
+	}
+	return judgement{g: c.gate, call: call, basis: c.basis, at: at, checking: true, outside: c.outside}
+}
+
+func (c *Checker) check(j judgement) ledger.Decision {
 	d := ledger.Decided{
-		Origin: call.Origin, Account: call.Account, Order: call.Order, ClientOrderID: call.Tags.ClientOrderID,
-		AgentReason: call.Tags.Reason, Ruling: j.ruling(nil, 0, ""),
-	}.Decision(at)
+		Origin: j.call.Origin, Account: j.call.Account, Order: j.call.Order, ClientOrderID: j.call.Tags.ClientOrderID,
+		AgentReason: j.call.Tags.Reason, Ruling: j.ruling(nil, 0, ""),
+	}.Decision(j.at)
 	j.explain(&d, ledger.Ruling{Effect: d.Verdict})
 	return d
 }

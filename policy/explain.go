@@ -128,8 +128,8 @@ func floor(x *big.Rat) string {
 // explainWidths are the widths of the table's columns; with the two spaces between them they come to 99.
 var explainWidths = [...]int{14, 23, 15, 16, 14, 7}
 
-// AppendTable appends the explanation as text of at most 100 columns.
-func (e Explanation) AppendTable(dst []byte) []byte {
+// AppendRows appends the rows as a table of at most 100 columns.
+func (e Explanation) AppendRows(dst []byte) []byte {
 	dst = appendCells(dst, "RULE", "LIMIT", "VALUE", "BOUND", "HEADROOM", "EFFECT")
 	for _, r := range e.Rows {
 		value := r.Value
@@ -138,6 +138,12 @@ func (e Explanation) AppendTable(dst []byte) []byte {
 		}
 		dst = appendCells(dst, r.Rule, r.Limit, value, r.Bound, r.Headroom, r.Effect)
 	}
+	return dst
+}
+
+// AppendTable appends the explanation as text: the rows, and what they come to.
+func (e Explanation) AppendTable(dst []byte) []byte {
+	dst = e.AppendRows(dst)
 	dst = fmt.Appendf(dst, "\nverdict: %s\n", e.Verdict.Effect)
 	for _, r := range e.Verdict.Reasons {
 		dst = fmt.Appendf(dst, "  %s\n    %s\n", r.Code, trade.Printable(r.Message, 400))

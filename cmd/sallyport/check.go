@@ -3,11 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,7 +14,6 @@ import (
 
 	"sallyport/gate"
 	"sallyport/ledger"
-	"sallyport/market"
 	"sallyport/rest"
 	"sallyport/trade"
 )
@@ -80,11 +76,11 @@ func (a *app) openCheck(ctx context.Context, policyFile string) (func(gate.Call)
 		return nil, cfg, err
 	}
 	if address == "" || policyFile != "" || exists(filepath.Join(home, gate.JournalName)) {
-		c, cfg, err := a.openChecker(ctx, policyFile)
+		on, err := a.openAccount(ctx, policyFile)
 		if err != nil {
 			return nil, cfg, err
 		}
-		return c.Check, cfg, nil
+		return on.Check, on.cfg, nil
 	}
 	c, err := a.dialAgent(cfg, a.granted.tier)
 	if err != nil {
@@ -103,30 +99,6 @@ func (a *app) openCheck(ctx context.Context, policyFile string) (func(gate.Call)
 			}
 		}
 	}, cfg, nil
-}
-
-// openChecker reads policy and state once.
-func (a *app) openChecker(ctx context.Context, policyFile string) (*gate.Checker, config, error) {
-	home, cfg, err := a.dataDir()
-	if err != nil {
-		return nil, config{}, err
-	}
-	var raw []byte
-	if policyFile != "" {
-		if raw, err = readPolicyDraft(ctx, policyFile); err != nil {
-			return nil, config{}, err
-		}
-		if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
-			return gate.EmptyChecker(gate.Config{Now: a.now, Market: newExchange(cfg, &market.File{Path: cfg.Quotes})}, raw), cfg, nil
-		}
-	}
-	g, cfg, err := a.openGate(ctx, reading)
-	if err != nil {
-		return nil, config{}, err
-	}
-	defer g.Close()
-	c, err := g.Checker(ctx, raw)
-	return c, cfg, err
 }
 
 // readPolicyDraft reads a policy that is not in force, whoever owns it.

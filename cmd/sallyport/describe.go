@@ -82,7 +82,7 @@ func describeHead(d ledger.Decision, p paint) string {
 		same := sameCode(d.Reasons[i:])
 		b.WriteString("  " + p.bold(string(d.Reasons[i].Code)) + "\n" + indent("    ", sentences(d.Reasons[i:i+same])))
 		for _, r := range d.Reasons[i : i+same] {
-			if r.Limit != "" || same == 1 && r.Observed != "" {
+			if r.Limit != "" && (same == 1 || r.Observed != "unknown") || same == 1 && r.Observed != "" {
 				b.WriteString(indent("    ", limits(&r)))
 			}
 		}
@@ -100,6 +100,9 @@ func sameCode(rs []policy.Reason) int {
 	return n
 }
 
+// cannot is how a limit says that a fact is missing.
+const cannot = " cannot be judged: "
+
 // sentences puts what reasons of one code say into one sentence: what they all say of a field each is said once.
 func sentences(rs []policy.Reason) string {
 	var fields, whole []string
@@ -107,16 +110,24 @@ func sentences(rs []policy.Reason) string {
 	for i := range rs {
 		m := reasonText(&rs[i])
 		whole = append(whole, m)
-		field, rest, ok := strings.Cut(m, " is ")
-		if !ok || i > 0 && rest != common {
+		verb := " is "
+		if strings.Contains(m, cannot) {
+			verb = cannot
+		}
+		field, rest, ok := strings.Cut(m, verb)
+		if !ok || i > 0 && verb+rest != common {
 			fields = nil
 			common = "\x00" // no reason says that
 			continue
 		}
-		fields, common = append(fields, field), rest
+		fields, common = append(fields, field), verb+rest
 	}
 	if n := len(fields); n > 1 && n == len(rs) {
-		return strings.Join(fields[:n-1], ", ") + " and " + fields[n-1] + ": each is " + common
+		each := ": each"
+		if strings.HasPrefix(common, cannot) {
+			each = ""
+		}
+		return strings.Join(fields[:n-1], ", ") + " and " + fields[n-1] + each + common
 	}
 	return strings.Join(whole, "; ")
 }

@@ -27,7 +27,8 @@ could be written by somebody else, every order is denied.`,
 		Example: "  sallyport policy show\n  sallyport policy validate draft.json\n  sallyport policy diff draft.json",
 	}
 	return parent(c, policyShowCommand(a), policyValidateCommand(a), policyHashCommand(a), policyDefaultCommand(a),
-		policyConvertCommand(a), policyDiffCommand(a), policySchemaCommand(a))
+		policyExplainCommand(a), policyHeadroomCommand(a),
+		policyDiffCommand(a), policyConvertCommand(a), policySchemaCommand(a))
 }
 
 // view reads the policy in force, here or at the daemon that is configured where there is no data directory here. Then
@@ -279,14 +280,23 @@ policy that is not valid it is printed with a warning, and the exit code is 1.`,
 }
 
 func policyDefaultCommand(a *app) *cobra.Command {
+	var version string
 	c := &cobra.Command{
-		Use: "default", Short: "Print the default policy", Args: exactly(0),
+		Use: "default", Short: "Print the default policy, or one of version 2 to begin with", Args: exactly(0),
 		Long: `Print the policy that a new data directory gets, to start a draft from, or to put
-one back that is gone.`,
-		Example: "  sallyport policy default > draft.json",
+one back that is gone. With --version 2 print a policy of version 2 that uses every
+key: leave out what you do not want, and set the bounds to your own. 'sallyport
+policy convert' makes one that says what yours says.`,
+		Example: "  sallyport policy default > draft.json\n  sallyport policy default --version 2 > draft.json",
 	}
+	c.Flags().StringVar(&version, "version", "1", "of version `N`: 1 or 2")
+	completes(c, "version", words("1", "2"))
 	return runs(c, func(context.Context, []string) error {
-		_, err := a.stdout.Write(policy.Default())
+		raw, known := map[string][]byte{"1": policy.Default(), "2": policy.ExampleV2()}[version]
+		if !known {
+			return usage("Use 1 or 2.", "there is no version %q of the policy", show(version))
+		}
+		_, err := a.stdout.Write(raw)
 		return err
 	})
 }

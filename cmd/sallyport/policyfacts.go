@@ -14,15 +14,8 @@ func (d comparison) facts(c policy.Case) []row {
 	if d.versionOne() {
 		return rows
 	}
-	s := &c.Situation
-	rows = append(rows, row{"bid", s.Quote.Bid.Money()}, row{"ask", s.Quote.Ask.Money()}, row{"quote_age", s.Quote.Age.String()})
-	rows = append(rows,
-		row{"session", sessionWord(s.Session)}, row{"reduces", trueOrFalse(s.Reduces)},
-		row{"equity", amount(s.Equity)}, row{"peak", amount(s.Peak)}, row{"day_loss", amount(s.DayLoss)},
-		row{"symbol_long", amount(s.SymbolLong)}, row{"gross_exposure", amount(s.Gross)}, row{"net_long", amount(s.NetLong)},
-		row{"net_short", amount(s.NetShort)}, row{"open_orders", number(s.OpenOrders)}, row{"consecutive_losses", number(s.ConsecutiveLosses)},
-	)
-	if h := s.History; h != nil {
+	rows = append(rows, situationRows(&c.Situation)...)
+	if h := c.Situation.History; h != nil {
 		var ever time.Time
 		rows = append(rows,
 			row{"orders_sent", strconv.Itoa(h.Orders(policy.PerAccount, "", ever))},
@@ -33,6 +26,22 @@ func (d comparison) facts(c policy.Case) []row {
 		)
 	}
 	return rows
+}
+
+// situationRows are the facts that a policy of version 2 may know, but for what happened before.
+func situationRows(s *policy.Situation) (rows []row) {
+	if s.Quote.Code != "" {
+		rows = append(rows, row{"quote", string(s.Quote.Code)})
+	}
+	if s.Quote.Ask.Sign() > 0 {
+		rows = append(rows, row{"bid", s.Quote.Bid.Money()}, row{"ask", s.Quote.Ask.Money()}, row{"quote_age", s.Quote.Age.String()})
+	}
+	return append(rows,
+		row{"session", sessionWord(s.Session)}, row{"reduces", trueOrFalse(s.Reduces)},
+		row{"equity", amount(s.Equity)}, row{"peak", amount(s.Peak)}, row{"day_loss", amount(s.DayLoss)},
+		row{"symbol_long", amount(s.SymbolLong)}, row{"gross_exposure", amount(s.Gross)}, row{"net_long", amount(s.NetLong)},
+		row{"net_short", amount(s.NetShort)}, row{"open_orders", number(s.OpenOrders)}, row{"consecutive_losses", number(s.ConsecutiveLosses)},
+	)
 }
 
 // positionRows are the facts about the position in the order's symbol.

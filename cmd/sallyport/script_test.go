@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +48,7 @@ func TestScript(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change, "says": says, "listens": listens,
+			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change, "says": says, "listens": listens, "quote": quote,
 		},
 		RequireExplicitExec: true,
 	})
@@ -112,6 +113,17 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 	if regexp.MustCompile(args[1]).MatchString(text) == neg {
 		ts.Fatalf("%s says %s", args[0], text)
 	}
+}
+
+// quote FILE SYMBOL BID ASK adds a quote of now to a file.
+func quote(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: quote file symbol bid ask")
+	}
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	ts.Check(err)
+	_, err = fmt.Fprintf(f, `{"symbol":%q,"bid":%q,"ask":%q,"last":%q,"at":%q}`+"\n", args[1], args[2], args[3], args[2], time.Now().UTC().Format(time.RFC3339))
+	ts.Check(errors.Join(err, f.Close()))
 }
 
 // listens SOCKET waits until somebody listens there; ! listens SOCKET until nobody does.

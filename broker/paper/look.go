@@ -1,0 +1,27 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"sallyport/gate"
+	"sallyport/store"
+)
+
+// Look returns what the account of a venue holds, as it was left: nothing is matched and nothing expires. The error is
+// fs.ErrNotExist where there is no venue.
+func Look(ctx context.Context, path string) (h gate.Holdings, err error) {
+	steps, err := fs.Sub(schema, "schema")
+	if err != nil {
+		return h, fmt.Errorf("paper: %w", err)
+	}
+	db, err := store.Open(ctx, store.Config{Path: path, AppID: appID, Migrations: steps, Busy: lockWait})
+	if err != nil {
+		return h, fmt.Errorf("paper: %w", err)
+	}
+	b := &Broker{db: db}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	return b.Holdings(ctx)
+}
