@@ -50,7 +50,7 @@ func shownPolicy(view gate.PolicyView) []byte {
 	}
 	dst = wire.AppendName(dst, "policy")
 	var policyJSON bytes.Buffer
-	if view.Reason == nil && json.Compact(&policyJSON, view.Raw) == nil {
+	if view.Reason == nil && json.Compact(&policyJSON, policy.Plain(view.Raw)) == nil {
 		dst = append(dst, policyJSON.Bytes()...)
 	} else {
 		dst = append(dst, "null"...)

@@ -272,10 +272,10 @@ func (r *reading) policy() gate.PolicyView {
 	if v.SHA256 != r.optional("policy_sha256") {
 		r.fail("policy_sha256")
 	}
-	parsed, err := policy.Parse(raw)
+	parsed, err := policy.Load(raw, policy.World{})
 	switch {
 	case err == nil && v.Reason == nil:
-		v.Policy = parsed
+		v.Policy, v.Book = parsed.V1, parsed.V2
 	case err != nil && v.Reason == nil:
 		v.Reason = &policy.Reason{Code: policy.PolicyInvalid, Field: "policy", Message: trade.Printable(err.Error(), 300)}
 	}

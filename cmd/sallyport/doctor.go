@@ -200,30 +200,6 @@ func (e *examination) gate(ctx context.Context) {
 	e.outcomes(ctx, g)
 }
 
-// policy examines the policy in force; without a gate only whether it is valid.
-func (e *examination) policy(v *gate.PolicyView) {
-	const name = "policy"
-	if v == nil {
-		raw, refused, err := readOwned(e.cfg.Policy)
-		v = &gate.PolicyView{SHA256: hashOf(raw)}
-		if err == nil {
-			v.Policy, err = policy.Parse(raw)
-			refused = "it is not valid"
-		}
-		if err != nil {
-			v.Reason = &policy.Reason{Code: policy.PolicyUnreadable, Message: strings.TrimPrefix(refused+": "+err.Error(), ": ")}
-		}
-	}
-	if v.Reason != nil {
-		e.finding(name, policyRepair(v.Reason, e.cfg.Policy), "%s", policyText(v.Reason))
-		return
-	}
-	e.ok(name, "valid, SHA-256 %s", clip(v.SHA256, 22))
-	for _, w := range warningsOf(v.Policy) {
-		e.note(name, "%s", w)
-	}
-}
-
 func (e *examination) chain(ctx context.Context, g *gate.Gate) {
 	const name = "chain"
 	bar := e.app.startProgress("records verified")

@@ -105,7 +105,7 @@ configured daemon. Exit code 1 means that it allows nothing.`,
 		}
 		b := wire.AppendOptional([]byte{'{'}, "path", cfg.Policy)
 		b = wire.AppendText(b, "sha256", v.SHA256)
-		b = appendCompact(wire.AppendName(b, "policy"), v.Raw)
+		b = appendCompact(wire.AppendName(b, "policy"), policy.Plain(v.Raw))
 		return a.printJSON(append(b, '}'))
 	})
 }

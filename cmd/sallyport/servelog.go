@@ -66,6 +66,8 @@ func (d *daemon) tellPolicy() {
 	switch {
 	case v.Reason != nil:
 		d.log.Error("the policy cannot be used, so every order is denied", "code", string(v.Reason.Code), "cause", printable(v.Reason.Message))
+	case v.Book != nil:
+		d.log.Info("a policy of version 2 is in force; each of its limits was seen to work", "policy_sha256", v.SHA256, "bounds", len(v.Book.Prove()))
 	case !first:
 		d.log.Info("another policy is in force", "policy_sha256", v.SHA256)
 	}

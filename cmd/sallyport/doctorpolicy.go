@@ -1,0 +1,86 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/market"
+	"sallyport/policy"
+)
+
+// policy examines the policy in force; without a gate only whether it is valid.
+func (e *examination) policy(v *gate.PolicyView) {
+	const name = "policy"
+	if v == nil {
+		raw, refused, err := readOwned(e.cfg.Policy)
+		v = &gate.PolicyView{SHA256: hashOf(raw)}
+		if err == nil {
+			var loaded policy.Either
+			loaded, err = policy.Load(raw, world())
+			v.Policy, v.Book = loaded.V1, loaded.V2
+			refused = "it is not valid"
+		}
+		if err != nil {
+			v.Reason = &policy.Reason{Code: policy.PolicyUnreadable, Message: strings.TrimPrefix(refused+": "+err.Error(), ": ")}
+		}
+	}
+	if v.Reason != nil {
+		e.finding(name, policyRepair(v.Reason, e.cfg.Policy), "%s", policyText(v.Reason))
+		return
+	}
+	e.ok(name, "valid, SHA-256 %s", clip(v.SHA256, 22))
+	for _, w := range warningsOf(v.Policy) {
+		e.note(name, "%s", w)
+	}
+	if v.Book != nil {
+		e.bounds(v.Book)
+		e.world(v.Book)
+	}
+}
+
+// bounds shows of every bound of every limit that it is alive: an order that it stops, and one that it lets pass.
+func (e *examination) bounds(b *policy.Rulebook) {
+	const name = "limit"
+	for _, p := range b.Prove() {
+		what := "rule " + p.Rule + ", " + p.Limit + " " + p.Bound
+		switch {
+		case p.Dormant:
+			e.note(name, "%s judges no order of this release", what)
+		case p.Stops == nil:
+			e.finding(name, "Lower the bound, or leave it out.", "%s stops no order", what)
+		case p.Passes == nil:
+			e.ok(name, "%s\nstops %s\npasses nothing", what, p.Stops)
+		default:
+			e.ok(name, "%s\nstops %s\npasses %s", what, p.Stops, p.Passes)
+		}
+	}
+	for _, d := range b.Dormant() {
+		e.note("policy", "%s", d)
+	}
+}
+
+// soonExpired is how long before the end of the calendar it is told.
+const soonExpired = 90 * 24 * time.Hour
+
+// world examines what a policy of version 2 is told of the world beside the quotes.
+func (e *examination) world(b *policy.Rulebook) {
+	calendar, err := market.NewYork()
+	switch now := e.app.now(); {
+	case err != nil || !calendar.Covers(now):
+		e.finding("calendar", "Bring Sallyport up to date: the calendar is part of it.", "it does not cover today, so a rule that requires a session allows nothing")
+	case calendar.Expires().Sub(now) < soonExpired:
+		e.note("calendar", "it ends on %s; bring Sallyport up to date before", calendar.Expires().Format(time.DateOnly))
+	default:
+		e.ok("calendar", "until %s", calendar.Expires().Format(time.DateOnly))
+	}
+	list, err := (&market.Listing{Path: e.cfg.Instruments, Optional: !e.cfg.Listed}).Instruments()
+	switch {
+	case err != nil:
+		e.finding("instruments", "Correct the line, or write the file anew; until then orders are denied.", "%s", plain(err))
+	case list == nil:
+		e.ok("instruments", "no %s; every symbol is a US equity", showPath(e.cfg.Instruments))
+	default:
+		e.ok("instruments", "%s", plural(uint64(list.Len()), "instrument"))
+	}
+}
