@@ -26,6 +26,8 @@ type Brief struct {
 	Similar  int            // open intents of the same agent for the same order, this one left out
 	Unknown  int            // orders of the account whose outcome is not known
 	Policy   string         // the SHA-256 of the policy in force now; empty if there is none
+	Worth    trade.Decimal  // what a policy of version 2 counts the order as; zero if it does not say
+	Drift    string         // how far the quote may move until it is approved, in basis points; empty: the policy does not say
 	Now      time.Time
 }
 
@@ -43,6 +45,7 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 		f := g.follow.state.Facts(b.Account, open.Order.Symbol(), id)
 		b.Position, b.Working, b.Selling = f.Position, f.PendingBuys, f.PendingSells
 		b.Effect, b.After = effectOf(open.Order, f)
+		b.Worth = open.Value
 		for _, o := range g.follow.state.Opens() {
 			if o.Unknown && o.Order.Account() == b.Account {
 				b.Unknown++
@@ -62,7 +65,10 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 	if d, _, err := g.History(ctx, id); err == nil { // which has the agent's own words
 		b.Decision = d
 	}
-	b.Policy = g.policy.view().SHA256
+	v := g.policy.view()
+	if b.Policy = v.SHA256; v.Book != nil && v.Book.Approval().MaxPriceDrift.Known {
+		b.Drift = v.Book.Approval().MaxPriceDrift.Value.String()
+	}
 	if q, found, err := g.Quote(ctx, b.Decision.Order.Symbol()); err == nil && found {
 		b.Quote = &q
 	}
@@ -155,22 +161,4 @@ func short(hash string) string {
 		return "none"
 	}
 	return hash[:min(8, len(hash))]
-}
-
-// market compares the order with the last quote and its age.
-func (b Brief) market() string {
-	if b.Quote == nil {
-		return "Market: NO QUOTE\n"
-	}
-	q := b.Quote
-	age := b.Now.Sub(q.At).Truncate(time.Second)
-	text := fmt.Sprintf("Market bid %s, ask %s, last %s; %s old\n", q.Bid.Money(), q.Ask.Money(), q.Last.Money(), age)
-	o := b.Decision.Order
-	if stop := o.StopPrice(); stop.Sign() > 0 {
-		text += "Stop against last: " + stop.Sub(q.Last).Money() + " USD\n"
-	}
-	if limit := o.LimitPrice(); limit.Sign() > 0 {
-		text += "Limit against last: " + limit.Sub(q.Last).Money() + " USD\n"
-	}
-	return text
 }

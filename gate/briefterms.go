@@ -3,7 +3,9 @@ package gate
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
 )
@@ -56,7 +58,13 @@ func (b Brief) money() string {
 	o := b.Decision.Order
 	worth, known := o.Notional()
 	line := "Worst-case value UNKNOWN: the order has no limit price\n"
+	byQuote := b.Worth.Sign() > 0 && (!known || b.Worth.Cmp(worth) != 0)
+	if byQuote {
+		worth, known = b.Worth, true
+	}
 	switch {
+	case byQuote:
+		line = fmt.Sprintf("Worst-case value %s USD (at the quote when it was proposed)\n", worth.Money())
 	case o.ByAmount():
 		line = fmt.Sprintf("Worst-case value %s USD (the amount to spend)\n", worth.Money())
 	case known:
@@ -103,4 +111,34 @@ func (b Brief) exits() string {
 	}
 	loss := o.Quantity().Mul(o.LimitPrice().Sub(o.StopLoss().Stop))
 	return fmt.Sprintf("Exits: %s; %s USD are lost between limit and stop\n", words, loss.Money())
+}
+
+// market compares the order with the last quote and its age.
+func (b Brief) market() string {
+	if b.Quote == nil {
+		return "Market: NO QUOTE\n" + b.shown()
+	}
+	q := b.Quote
+	age := b.Now.Sub(q.At).Truncate(time.Second)
+	text := fmt.Sprintf("Market bid %s, ask %s, last %s; %s old\n", q.Bid.Money(), q.Ask.Money(), q.Last.Money(), age)
+	o := b.Decision.Order
+	if stop := o.StopPrice(); stop.Sign() > 0 {
+		text += "Stop against last: " + stop.Sub(q.Last).Money() + " USD\n"
+	}
+	if limit := o.LimitPrice(); limit.Sign() > 0 {
+		text += "Limit against last: " + limit.Sub(q.Last).Money() + " USD\n"
+	}
+	return text + b.shown()
+}
+
+// shown says which quote the order was proposed at, where the policy bounds how far it may move.
+func (b Brief) shown() string {
+	was := b.Decision.Hold.Shown
+	switch {
+	case b.Drift == "":
+		return ""
+	case was == (ledger.Mark{}):
+		return "When proposed: NO QUOTE, so an approval will be refused\n"
+	}
+	return fmt.Sprintf("When proposed: bid %s, ask %s; an approval counts within %s basis points\n", was.Bid.Money(), was.Ask.Money(), b.Drift)
 }

@@ -382,5 +382,5 @@ func (g *Gate) Settle(ctx context.Context) error {
 		_, execErr := g.carryOut(ctx, id)
 		err = errors.Join(err, execErr)
 	}
-	return err
+	return errors.Join(err, g.BeginDay(ctx))
 }

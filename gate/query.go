@@ -189,7 +189,11 @@ func (g *Gate) Portfolio(ctx context.Context, agent trade.Agent) (Portfolio, err
 			p.Stops = append(p.Stops, s)
 		}
 	}
-	p.Headroom = headroom(g.Policy(), p)
+	if by := g.basis(ctx); by.policy.Book != nil {
+		p.Headroom = g.bookHeadroom(ctx, by, agent, p)
+	} else {
+		p.Headroom = headroom(by.policy, p)
+	}
 	return p, err
 }
 

@@ -46,8 +46,10 @@ func (s *State) Situation(q Inquiry, h *History) policy.Situation {
 
 // Baseline returns what is to be recorded before an inquiry is answered: the beginning of a day, or a new peak. Nothing
 // can be said, and nothing is returned, while the equity is not known.
-func (s *State) Baseline(q Inquiry) []Event {
-	a := q.Order.Account()
+func (s *State) Baseline(q Inquiry) []Event { return s.BaselineOf(q.Order.Account(), q) }
+
+// BaselineOf returns the same of an account, for an inquiry without an order.
+func (s *State) BaselineOf(a trade.Account, q Inquiry) []Event {
 	x := s.Exposure(a, q.Order.Symbol(), "", q.Mark)
 	worth := equity(q.Cash, x)
 	if !worth.Known {
