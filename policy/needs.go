@@ -1,24 +1,5 @@
 package policy
 
-import "sallyport/trade"
-
-// Symbols returns the symbols that the rules name which do not deny, in the order of the file.
-func (b *Rulebook) Symbols() []trade.Symbol {
-	if !b.IsValid() {
-		return nil
-	}
-	var all []trade.Symbol
-	seen := map[trade.Symbol]bool{}
-	for i := range b.rules {
-		for _, s := range b.rules[i].match.listed.symbols {
-			if !b.rules[i].deny && !seen[s] {
-				seen[s], all = true, append(all, s)
-			}
-		}
-	}
-	return all
-}
-
 // UsesEquity reports whether a limit of the policy looks at what the account is worth, so that whoever judges by it knows
 // whether a broker must be asked.
 func (b *Rulebook) UsesEquity() bool {
