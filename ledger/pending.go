@@ -89,6 +89,8 @@ func (s *State) close(o *Open) {
 }
 
 // filled takes in a fill of the order or of its exits.
+//
+//limit:ledger-filled A fill uses up what its own order has pending, and no more of it than is pending.
 func (s *State) filled(at time.Time, o *Open, e Happened) {
 	s.spend(o)
 	if s.held[o.Intent] != nil { // nobody has sent it, and the venue has it: what is true is what was filled

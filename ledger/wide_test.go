@@ -111,6 +111,7 @@ func stands(s *State) string {
 // TestExitsArePendingFromTheFirstFillOnUntilTheyEnd follows orders with exits through what a venue can tell.
 //
 //attack:ledger-exits
+//attack:ledger-filled
 func TestExitsArePendingFromTheFirstFillOnUntilTheyEnd(t *testing.T) {
 	const bracket = "buy AAPL quantity=10 type=limit limit_price=100 stop_loss=90 take_profit=120"
 	for name, steps := range map[string][][2]string{
