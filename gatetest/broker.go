@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,8 @@ type Broker struct {
 	spent    trade.Decimal // on fills; proceeds of sells are taken off
 	held     map[trade.Symbol]trade.Decimal
 	accepted int
+	exits    []*placed
+	shown    map[trade.Symbol]trade.Quote
 }
 
 var _ gate.Broker = (*Broker)(nil)
@@ -43,9 +46,15 @@ type BrokerCall struct {
 }
 
 type placed struct {
-	cleared gate.Cleared
-	receipt gate.Receipt
-	working bool
+	cleared   gate.Cleared
+	receipt   gate.Receipt
+	side      trade.Side
+	shares    trade.Decimal
+	number    int // of its acceptance
+	working   bool
+	triggered bool      // its stop was reached
+	exits     bool      // they are the exits of the order, and not the order itself
+	at        time.Time // of its acceptance
 }
 
 type refusal struct {
@@ -180,16 +189,25 @@ func (b *Broker) accept(c gate.Cleared, fill bool) gate.Receipt {
 	if cash := trade.Whole(openingCash).Sub(b.spent); c.Order.Side() == trade.Buy && shares.Mul(price).Cmp(cash) > 0 {
 		return b.refuse(c.ID, refusal{digest: c.Order.Digest()}, "INSUFFICIENT_CASH", "there is not enough cash")
 	}
+	p := b.place(c, shares)
+	if fill {
+		b.fill(p, price)
+	}
+	return p.receipt
+}
+
+// place stores an order that is accepted and works.
+func (b *Broker) place(c gate.Cleared, shares trade.Decimal) *placed {
 	b.accepted++
-	p := &placed{cleared: c, working: true, receipt: gate.Receipt{Outcome: trade.Accepted, OrderID: fmt.Sprintf("fake-%d", b.accepted)}}
+	p := &placed{
+		cleared: c, side: c.Order.Side(), shares: shares, number: b.accepted, working: true, at: b.now(),
+		receipt: gate.Receipt{Outcome: trade.Accepted, OrderID: fmt.Sprintf("fake-%d", b.accepted)},
+	}
 	if b.orders == nil {
 		b.orders = map[trade.BrokerOrderID]*placed{}
 	}
 	b.orders[c.ID] = p
-	if fill {
-		b.fill(p)
-	}
-	return p.receipt
+	return p
 }
 
 // Refuse rejects an order. Answers call it; an id that is known keeps its first receipt.
@@ -220,20 +238,20 @@ func (b *Broker) FillWorking(id trade.BrokerOrderID) bool {
 	if !ok || !p.working {
 		return false
 	}
-	b.fill(p)
+	_, price := dealt(p.cleared.Order)
+	b.fill(p, price)
 	return true
 }
 
-func (b *Broker) fill(p *placed) {
-	o := p.cleared.Order
+func (b *Broker) fill(p *placed, price trade.Decimal) {
 	if b.held == nil {
 		b.held = map[trade.Symbol]trade.Decimal{}
 	}
-	shares, price := dealt(o)
-	if o.Side() == trade.Buy {
-		b.spent, b.held[o.Symbol()] = b.spent.Add(shares.Mul(price)), b.held[o.Symbol()].Add(shares)
+	s, amount := p.cleared.Order.Symbol(), p.shares.Mul(price)
+	if p.side == trade.Buy {
+		b.spent, b.held[s] = b.spent.Add(amount), b.held[s].Add(p.shares)
 	} else {
-		b.spent, b.held[o.Symbol()] = b.spent.Sub(shares.Mul(price)), b.held[o.Symbol()].Sub(shares)
+		b.spent, b.held[s] = b.spent.Sub(amount), b.held[s].Sub(p.shares)
 	}
 	b.end(p, gate.VenueFill, price)
 }
@@ -252,12 +270,10 @@ func dealt(o trade.Order) (shares, price trade.Decimal) {
 }
 
 func (b *Broker) end(p *placed, kind gate.VenueEventKind, price trade.Decimal) {
-	o := p.cleared.Order
-	shares, _ := dealt(o)
 	p.working = false
 	b.events = append(b.events, gate.VenueEvent{
-		Number: uint64(len(b.events) + 1), Kind: kind, ID: p.cleared.ID, Symbol: o.Symbol(), Side: o.Side(),
-		Quantity: shares, Price: price, At: b.now(),
+		Number: uint64(len(b.events) + 1), Kind: kind, ID: p.cleared.ID, Symbol: p.cleared.Order.Symbol(), Side: p.side,
+		Quantity: p.shares, Price: price, At: b.now(), Exits: p.exits,
 	})
 }
 
@@ -270,24 +286,32 @@ func (b *Broker) Cancel(_ context.Context, p gate.Permit) (gate.Receipt, error) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := len(b.events)
-	return b.tell(b.cancel(c.ID), before), nil
+	return b.tell(b.cancel(c.ID, c.Exits), before), nil
 }
 
-func (b *Broker) cancel(id trade.BrokerOrderID) gate.Receipt {
+func (b *Broker) cancel(id trade.BrokerOrderID, exits bool) gate.Receipt {
 	o, ok := b.orders[id]
+	if exits {
+		o, ok = nil, false
+		for _, p := range b.exits {
+			if p.cleared.ID == id {
+				o, ok = p, true
+			}
+		}
+	}
 	switch {
 	case !ok:
 		return gate.Receipt{Outcome: trade.Rejected, Code: "ORDER_NOT_FOUND"}
 	case o.working:
 		b.end(o, gate.VenueCancelled, trade.Decimal{})
-	case b.filled(id):
+	case b.filled(id, exits):
 		return gate.Receipt{Outcome: trade.Rejected, OrderID: o.receipt.OrderID, Code: "ORDER_FILLED"}
 	}
 	return gate.Receipt{Outcome: trade.Accepted, OrderID: o.receipt.OrderID}
 }
 
-func (b *Broker) filled(id trade.BrokerOrderID) bool {
-	return slices.ContainsFunc(b.events, func(e gate.VenueEvent) bool { return e.ID == id && e.Kind == gate.VenueFill })
+func (b *Broker) filled(id trade.BrokerOrderID, exits bool) bool {
+	return slices.ContainsFunc(b.events, func(e gate.VenueEvent) bool { return e.ID == id && e.Exits == exits && e.Kind == gate.VenueFill })
 }
 
 // Lookup implements gate.Broker.
@@ -340,11 +364,11 @@ func (b *Broker) Working(context.Context) ([]gate.VenueOrder, error) {
 	defer b.mu.Unlock()
 	b.calls = append(b.calls, BrokerCall{Method: "Working"})
 	var all []gate.VenueOrder
-	for id, p := range b.orders {
+	for _, p := range slices.Concat(slices.Collect(maps.Values(b.orders)), b.exits) {
 		if p.working {
-			o := p.cleared.Order
-			shares, _ := dealt(o)
-			all = append(all, gate.VenueOrder{ID: id, OrderID: p.receipt.OrderID, Symbol: o.Symbol(), Side: o.Side(), Remaining: shares})
+			all = append(all, gate.VenueOrder{
+				ID: p.cleared.ID, OrderID: p.receipt.OrderID, Symbol: p.cleared.Order.Symbol(), Side: p.side, Remaining: p.shares, Exits: p.exits,
+			})
 		}
 	}
 	slices.SortFunc(all, func(x, y gate.VenueOrder) int { return strings.Compare(x.OrderID, y.OrderID) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,21 @@ func Policy(symbols ...trade.Symbol) []byte {
 	}
 	return fmt.Appendf(nil, `{"max_gross_buy_notional_usd":"999999999999.99","max_quantity":999999999999,"symbol_allowlist":[%s],`+
 		`"order_type_allowlist":["limit"],"side_allowlist":["buy","sell"]}`, strings.Join(names, ","))
+}
+
+// Book returns a policy of version 2 that allows every order in the symbols for which a quote says what it is worth.
+func Book(symbols ...trade.Symbol) []byte {
+	names := make([]string, 0, len(symbols))
+	for _, s := range symbols {
+		if name := fmt.Sprintf("%q", s.String()); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return fmt.Appendf(nil, `{"version": 2, "currency": "USD", "timezone": "America/New_York",
+		"quotes": {"sources": ["file"], "max_age": "24h", "max_spread_bps": "10000", "market_slippage_bps": "50"},
+		"rules": [{"id": "all", "match": {"symbols": [%s], "sides": ["buy", "sell"],
+			"order_types": ["limit", "market", "stop", "stop_limit"], "time_in_force": ["day", "gtc", "ioc", "fok", "opg", "cls"]}, "allow": {"fractional": true, "extended_hours": true},
+			"limits": {"order_quantity": {"deny_above": "999999999998"}}}]}`, strings.Join(names, ","))
 }
 
 // Home makes a data directory with a policy that allows every order in AAPL and MSFT.
