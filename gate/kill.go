@@ -246,16 +246,28 @@ func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop) []StopOrder {
 	_ = g.journal.Read(ctx, func() error { // without it nothing is known, and nothing is said
 		for _, o := range g.follow.state.Opens() {
 			if covers(stop.Scope, o) && !later(o, stop) && o.Phase != ledger.OnHold && o.Phase != ledger.Granted {
-				open = append(open, StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown})
+				open = append(open, stopped(o))
 				phases[o.Intent] = o.Phase
 			}
 		}
 		return nil
 	})
 	for i := range open {
+		if open[i].State == StopKept {
+			continue
+		}
 		g.stopOrder(ctx, &open[i], phases[open[i].Intent], stop.Keep)
 	}
 	return open
+}
+
+// stopped is an open order as a stop finds it.
+func stopped(o *ledger.Open) StopOrder {
+	s := StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown}
+	if protects(o) {
+		s.State, s.Message = StopKept, "it is filled, and its exits protect what it bought"
+	}
+	return s
 }
 
 // later reports whether an order was made after the stop, which only a person can do.
@@ -281,6 +293,8 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 		switch {
 		case errors.Is(err, ErrNoOpenOrder) || err == nil && res.Outcome == trade.Accepted:
 			o.State = StopGone
+		case errors.Is(err, ErrProtects): // it was filled meanwhile
+			o.State = StopKept
 		case err == nil && res.Outcome == trade.Rejected:
 			o.State, o.Message = StopStillThere, trade.Printable(res.Message, 200)
 		case err != nil:
@@ -317,7 +331,7 @@ func (g *Gate) cancelWanted(ctx context.Context) error {
 		return nil
 	})
 	for _, id := range wanted {
-		if _, cancelErr := g.Cancel(ctx, stopOrigin(), id); cancelErr != nil && !errors.Is(cancelErr, ErrNoOpenOrder) {
+		if _, cancelErr := g.Cancel(ctx, stopOrigin(), id); cancelErr != nil && !errors.Is(cancelErr, ErrNoOpenOrder) && !errors.Is(cancelErr, ErrProtects) {
 			err = errors.Join(err, cancelErr)
 		}
 	}

@@ -120,8 +120,12 @@ func (g *Gate) CancelOwn(ctx context.Context, o Origin, tier trade.Tier, id trad
 			refusal(policy.OrderNotYours, "this agent has no open order %s", trade.Printable(string(id), 64)))
 	}
 	res, err := g.Cancel(ctx, o, id)
-	if errors.Is(err, ErrNoOpenOrder) {
+	switch {
+	case errors.Is(err, ErrNoOpenOrder):
 		return res, refusal(policy.OrderNotOpen, "there is no open order %s at the broker", trade.Printable(string(id), 64))
+	case errors.Is(err, ErrProtects):
+		return res, g.refuseNow(ctx, attempt{intent: id, action: "cancel", by: "agent:" + string(o.Agent), channel: o.Surface},
+			refusal(policy.ApprovalRequired, "order %s is filled, and its exits protect what it bought: only a person cancels those", id))
 	}
 	return res, err
 }

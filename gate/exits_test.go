@@ -1,0 +1,111 @@
+package gate_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/gatetest"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// bracket is a room whose venue has exits, and one entry with both of them, which is filled.
+type bracket struct {
+	*room
+	b     *gatetest.Broker
+	entry ledger.Decision
+}
+
+func newBracket(t *testing.T) *bracket {
+	t.Helper()
+	c := &bracket{b: &gatetest.Broker{Default: gatetest.Trade}}
+	sym, _ := trade.ParseSymbol("AAPL")
+	c.room = newRoom(t, book(`"order_quantity": {"deny_above": "100"}`), func(cfg *gate.Config) {
+		c.b.Now, cfg.Broker = cfg.Now, c.b
+	})
+	c.b.Show(sym, dec("100"), dec("100.10"))
+	o := gatetest.Wide(t, "buy", "AAPL", map[string]string{
+		"type": "limit", "limit_price": "101", "quantity": "10", "stop_loss": "90", "take_profit": "120",
+	})
+	c.entry = c.Execute(ctx, gatetest.CallFor(o))
+	if c.entry.State != ledger.Succeeded {
+		t.Fatalf("%s", c.entry.AppendJSON(nil))
+	}
+	c.wantExits(t, true)
+	return c
+}
+
+// wantExits checks whether the exits are open, at the venue and in the ledger, which agree.
+func (c *bracket) wantExits(t *testing.T, want bool) {
+	t.Helper()
+	open, err := c.b.Working(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders, err := c.Orders(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there := len(open) == 1 && open[0].Exits; there != want || (len(orders) == 1) != want {
+		t.Errorf("%+v at the venue, %d orders in the ledger; want exits: %v", open, len(orders), want)
+	}
+	r, err := c.Reconcile(ctx)
+	if err != nil || len(r.Differences) != 0 {
+		t.Errorf("reconciled: %+v, %v", r.Differences, err)
+	}
+}
+
+//attack:gate-exits-person
+func TestExitsAreCancelledByAPersonAlone(t *testing.T) {
+	c := newBracket(t)
+	var refused *gate.Refusal
+	origin := gatetest.CallFor(c.entry.Order).Origin
+	_, err := c.CancelOwn(ctx, origin, trade.TierExecute, c.entry.Intent)
+	if !errors.As(err, &refused) || refused.Code != policy.ApprovalRequired {
+		t.Errorf("its agent: %v", err)
+	}
+	for _, surface := range []string{"cli", "mcp", "http", "gate", ""} {
+		origin.Surface = surface
+		if _, err := c.Cancel(ctx, origin, c.entry.Intent); !errors.Is(err, gate.ErrProtects) {
+			t.Errorf("through %q: %v", surface, err)
+		}
+	}
+	c.wantExits(t, true)
+	res, err := c.Cancel(ctx, gate.Origin{Agent: "olga", Surface: "person", Tool: "order_cancel"}, c.entry.Intent)
+	if err != nil || res.Outcome != trade.Accepted {
+		t.Fatalf("a person: %+v, %v", res, err)
+	}
+	c.wantExits(t, false)
+	if _, err := c.Cancel(ctx, gate.Origin{Agent: "olga", Surface: "person", Tool: "order_cancel"}, c.entry.Intent); !errors.Is(err, gate.ErrNoOpenOrder) {
+		t.Errorf("once more: %v", err)
+	}
+}
+
+//attack:gate-exits-person
+func TestStopLeavesTheExitsOfAPosition(t *testing.T) {
+	c := newBracket(t)
+	rep, err := c.Kill(ctx, gate.StopRequest{Scope: ledger.Scope{Kind: ledger.Everything}, Reason: "test", Person: c.olga})
+	if err != nil || len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopKept || rep.Orders[0].Message == "" {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	before := len(c.journalText(t))
+	for range 3 {
+		c.wantExits(t, true) // a comparison cancels what works under a stop
+	}
+	if after := len(c.journalText(t)); after != before {
+		t.Errorf("each look adds to the record: %d bytes, then %d", before, after)
+	}
+	sym, _ := trade.ParseSymbol("AAPL")
+	c.clock.pass(time.Second)
+	c.b.Show(sym, dec("89"), dec("90"))
+	if err := c.Recover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.wantExits(t, false)
+	if ps, err := c.Positions(ctx); err != nil || len(ps) != 0 && ps[0].Quantity.Sign() != 0 {
+		t.Errorf("after the stop loss: %+v, %v", ps, err)
+	}
+}
