@@ -44,8 +44,8 @@ type Desk interface {
 	Submit(c Cleared) (r Receipt, answered bool)
 	// Cancel answers a cancel.
 	Cancel(c Cleared) Receipt
-	// Holdings returns the account as the venue has it.
-	Holdings() Holdings
+	// Holdings returns the account as the venue has it; the error says that it is not known.
+	Holdings() (Holdings, error)
 	// Working returns the orders that are open at the venue.
 	Working() []VenueOrder
 }
@@ -56,6 +56,7 @@ type MemoryConfig struct {
 	Config Config
 	Policy []byte // nil: there is none, and nothing is allowed
 	Desk   Desk
+	Proved bool // the policies were found to be sound already: that, and their own tests, are not gone through again
 	// Seen is told every event as it is recorded. It must not call the gate.
 	Seen func(at time.Time, e ledger.Event)
 }
@@ -81,7 +82,7 @@ const (
 	memoryPeople = 1000
 )
 
-// OpenMemory returns a gate over an empty journal in memory. The kill switch is off.
+// OpenMemory returns a gate over an empty journal in memory. The kill switch is off, and the account holds nothing.
 func OpenMemory(ctx context.Context, c MemoryConfig) (*Memory, error) {
 	cfg := c.Config
 	cfg.Daemon, cfg.Home, cfg.PolicyFile = true, "", ""
@@ -95,12 +96,16 @@ func OpenMemory(ctx context.Context, c MemoryConfig) (*Memory, error) {
 	g.cfg.Broker = counter{g}
 	g.lease.name = "memory"
 	g.journal = journal.NewMemory(journal.MemoryConfig{Newest: memoryRecords, Wanted: g.wanted})
+	if !c.Proved {
+		g.policy.soundness = func(v PolicyView) *policy.Reason { return soundness(v, cfg.Trial) }
+	}
 	m := &Memory{Gate: g, people: map[string]Person{}}
 	m.SetPolicy(c.Policy)
 	return m, g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		g.recordIn(tx, streamKill, at, ledger.KillReset{By: bySallyport, Reason: "the journal was made"})
 		g.recordIn(tx, streamKill, at, ledger.HistoryBegan{FromStart: true})
+		g.recordIn(tx, streamKill, at, ledger.AccountSeen{Account: cfg.Account})
 		return nil
 	})
 }
@@ -195,6 +200,15 @@ func (m *Memory) Happened(ctx context.Context, events ...VenueEvent) error {
 	})
 }
 
+// Hold sets a position by the venue's word; average is what a share was paid, zero where it is not known.
+func (m *Memory) Hold(ctx context.Context, s trade.Symbol, quantity, average trade.Decimal) error {
+	return m.update(ctx, func(tx *journal.Tx) error {
+		at, _ := m.moment(tx)
+		m.record(tx, at, m.cfg.Account, ledger.PositionStated{Account: m.cfg.Account, Symbol: s, Quantity: quantity, Average: average})
+		return nil
+	})
+}
+
 // State is the ledger's, for reading between two calls.
 func (m *Memory) State() *ledger.State { return m.follow.state }
 
@@ -243,7 +257,7 @@ func (c counter) Lookup(context.Context, trade.BrokerOrderID, time.Time) (Receip
 func (c counter) Events(context.Context, uint64) ([]VenueEvent, error) { return nil, nil }
 
 // Holdings implements Broker.
-func (c counter) Holdings(context.Context) (Holdings, error) { return c.g.memory.desk.Holdings(), nil }
+func (c counter) Holdings(context.Context) (Holdings, error) { return c.g.memory.desk.Holdings() }
 
 // Working implements Broker.
 func (c counter) Working(context.Context) ([]VenueOrder, error) {
@@ -256,7 +270,9 @@ func (p *policyFile) give(raw []byte) {
 		Code: policy.PolicyUnreadable, Field: "policy", Message: "the policy cannot be used, so nothing is allowed: " + plain("", fs.ErrNotExist),
 	}}
 	if raw != nil {
-		v = viewOf(raw)
+		p.last = viewOf(raw)
+		p.prove()
+		v = p.last
 	}
 	p.given = &v
 }

@@ -41,8 +41,8 @@ func (d *desk) Cancel(c gate.Cleared) gate.Receipt {
 	return gate.Receipt{}
 }
 
-func (d *desk) Holdings() gate.Holdings    { return gate.Holdings{} }
-func (d *desk) Working() []gate.VenueOrder { return d.working }
+func (d *desk) Holdings() (gate.Holdings, error) { return gate.Holdings{}, nil }
+func (d *desk) Working() []gate.VenueOrder       { return d.working }
 
 func inMemory(t *testing.T, d *desk, now *time.Time, edit ...func(*gate.Config)) (*gate.Memory, *[]ledger.Event) {
 	t.Helper()

@@ -70,6 +70,8 @@ func (s *State) control(at time.Time, e Event) {
 		s.owned = true
 	case HistoryBegan:
 		s.remember(at, e)
+	case PositionStated:
+		s.state(e)
 	case PolicyLoaded:
 		s.load(e)
 	case AccountSeen:

@@ -63,6 +63,8 @@ func decodeLoaded(o *object, kind string) (Event, bool) {
 		return PolicyLoaded{SHA256: o.text("sha256"), Version: int(o.number("version")), Tests: int(o.number("tests"))}, true
 	case "account_seen":
 		return AccountSeen{Account: trade.Account(o.text("account"))}, true
+	case "position_stated":
+		return o.positionStated(), true
 	}
 	return nil, false
 }
