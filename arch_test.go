@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"hook":          {"trade", "policy", "ledger", "dialect", "gate", "wire"},
 	"rest":          {"trade", "policy", "ledger", "dialect", "gate", "wire"},
 	"telegram":      {"trade", "policy", "ledger", "gate", "wire"},
+	"replay":        {"wire", "trade", "policy", "ledger", "dialect", "market", "journal", "gate"},
 	"gatetest":      {"trade", "policy", "ledger", "journal", "market", "gate"},
 	"cmd/sallyport": {"*"},
 }

@@ -28,6 +28,11 @@ func (d *Dialect) Parse(account trade.Account, raw []byte) (trade.Order, trade.T
 	if err != nil {
 		return trade.Order{}, trade.Tags{}, []trade.Fault{unreadable(err)}
 	}
+	return d.ParseValue(account, v)
+}
+
+// ParseValue is Parse for arguments that were read already, within the limits, as a part of something larger.
+func (d *Dialect) ParseValue(account trade.Account, v wire.Value) (trade.Order, trade.Tags, []trade.Fault) {
 	if v.Kind != wire.Object {
 		return trade.Order{}, trade.Tags{}, []trade.Fault{{
 			Code: trade.FieldTypeWrong, Observed: v.Kind.String(),

@@ -1,0 +1,193 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"sallyport/gate"
+	"sallyport/trade"
+)
+
+// desk is the broker of a tape.
+type desk struct {
+	intents *intents
+	next    uint64 // how many events there were
+	working map[trade.IntentID]*intent
+
+	market    *exchange
+	told      bool // what the account has
+	cash      trade.Decimal
+	equity    trade.Decimal
+	unsettled bool // cash and positions may not come to the equity yet
+	positions map[trade.Symbol]trade.Decimal
+	held      []gate.Holding // the same, sorted; nil when it has changed
+}
+
+// Submit implements gate.Desk.
+func (d *desk) Submit(c gate.Cleared) (gate.Receipt, bool) {
+	in := d.of(c.ID)
+	if in == nil {
+		return gate.Receipt{}, true // nobody can say what came of it
+	}
+	in.venue = flying
+	if in.reply == waits {
+		return gate.Receipt{}, false
+	}
+	return d.receipt(in, in.reply, ""), true
+}
+
+func (d *desk) of(id trade.BrokerOrderID) *intent {
+	const prefix = len("sp-")
+	if len(id) < prefix {
+		return nil
+	}
+	return d.intents.byIntent[trade.IntentID(id[prefix:])]
+}
+
+// receipt answers an order.
+func (d *desk) receipt(in *intent, r reply, code string) gate.Receipt {
+	switch r {
+	case rejects:
+		d.leave(in, refused)
+		return gate.Receipt{Outcome: trade.Rejected, Code: code, Message: "rejected by the tape"}
+	case accepts:
+		d.rest(in)
+		return gate.Receipt{Outcome: trade.Accepted, OrderID: "tape-" + in.id, NextEvent: d.next + 1}
+	case unclear, waits:
+	}
+	return gate.Receipt{Message: "the tape does not say what came of it"}
+}
+
+func (d *desk) rest(in *intent) {
+	if in.venue == flying {
+		in.venue = there
+		if d.working == nil {
+			d.working = map[trade.IntentID]*intent{}
+		}
+		d.working[in.intent] = in
+	}
+}
+
+// leave takes an order out of those that work.
+func (d *desk) leave(in *intent, to venue) {
+	in.venue = to
+	delete(d.working, in.intent)
+}
+
+// answer is the broker's to an order that is in flight, or whose outcome is not known; ok is false if there is none.
+func (d *desk) answer(in *intent, l *line) (gate.Receipt, bool) {
+	if in.venue != flying {
+		return gate.Receipt{}, false
+	}
+	return d.receipt(in, l.reply, l.code), true
+}
+
+// fill is an event, unless the order was never sent or was cancelled.
+func (d *desk) fill(in *intent, l *line) (gate.VenueEvent, bool) {
+	if in.venue == never || in.venue == pulled {
+		return gate.VenueEvent{}, false
+	}
+	if in.filled = in.filled.Add(l.quantity); in.venue != refused {
+		d.rest(in)
+		if in.order.Quantity().Sign() > 0 && in.filled.Cmp(in.order.Quantity()) >= 0 {
+			d.leave(in, gone)
+		}
+	}
+	change, worth := l.quantity, l.quantity.Mul(l.price)
+	if in.order.Side() == trade.Sell {
+		change, worth = trade.Decimal{}.Sub(change), trade.Decimal{}.Sub(worth)
+	}
+	d.cash = d.cash.Sub(worth)
+	d.hold(in.order.Symbol(), d.positions[in.order.Symbol()].Add(change))
+	d.next++
+	return gate.VenueEvent{
+		Number: d.next, Kind: gate.VenueFill, ID: in.intent.BrokerOrderID(), Symbol: in.order.Symbol(), Side: in.order.Side(),
+		Quantity: l.quantity, Price: l.price, At: l.at,
+	}, true
+}
+
+// hold sets a position.
+func (d *desk) hold(s trade.Symbol, quantity trade.Decimal) {
+	if d.positions == nil {
+		d.positions = map[trade.Symbol]trade.Decimal{}
+	}
+	d.held = nil
+	if d.positions[s] = quantity; quantity.Sign() == 0 {
+		delete(d.positions, s)
+	}
+}
+
+// Cancel implements gate.Desk. What is in flight cannot be cancelled yet.
+func (d *desk) Cancel(c gate.Cleared) gate.Receipt {
+	in := d.of(c.ID)
+	switch {
+	case in == nil || in.venue == flying:
+		return gate.Receipt{Message: "it is still in flight"}
+	case in.venue != there:
+		return gate.Receipt{Outcome: trade.Rejected, Message: "it is not open", NextEvent: d.next + 1}
+	}
+	d.leave(in, pulled)
+	d.next++
+	return gate.Receipt{Outcome: trade.Accepted, NextEvent: d.next + 1, Events: []gate.VenueEvent{{
+		Number: d.next, Kind: gate.VenueCancelled, ID: c.ID, Symbol: c.Order.Symbol(), Side: c.Order.Side(),
+		Quantity: c.Order.Quantity().Sub(in.filled),
+	}}}
+}
+
+// Working implements gate.Desk.
+func (d *desk) Working() []gate.VenueOrder {
+	all := make([]gate.VenueOrder, 0, len(d.working))
+	for _, id := range slices.Sorted(maps.Keys(d.working)) {
+		in := d.working[id]
+		all = append(all, gate.VenueOrder{
+			ID: in.intent.BrokerOrderID(), OrderID: "tape-" + in.id, Symbol: in.order.Symbol(), Side: in.order.Side(),
+			Remaining: in.order.Quantity().Sub(in.filled),
+		})
+	}
+	return all
+}
+
+// state takes in what the broker says of the account.
+func (d *desk) state(cash, equity trade.Decimal) {
+	d.told, d.cash, d.equity, d.unsettled = true, cash, equity, true
+}
+
+var errUntold = errors.New("the tape has not said what the account has")
+
+// Holdings implements gate.Desk. The equity is what the tape says it is as soon as everything that is held has a quote:
+// what the account has beside its cash and these positions counts as cash from then on.
+func (d *desk) Holdings() (gate.Holdings, error) {
+	if !d.told {
+		return gate.Holdings{}, errUntold
+	}
+	if d.held == nil {
+		d.held = make([]gate.Holding, 0, len(d.positions))
+		for s, q := range d.positions {
+			d.held = append(d.held, gate.Holding{Symbol: s, Quantity: q})
+		}
+		slices.SortFunc(d.held, func(a, b gate.Holding) int { return cmp.Compare(a.Symbol.String(), b.Symbol.String()) })
+	}
+	if d.unsettled {
+		d.settle()
+	}
+	return gate.Holdings{Cash: d.cash, Positions: d.held}, nil
+}
+
+// settle makes cash of what the equity has beyond cash and positions.
+func (d *desk) settle() {
+	worth := d.cash
+	for _, h := range d.held {
+		q, known := d.market.newest[h.Symbol]
+		if !known {
+			return
+		}
+		price := q.Bid
+		if h.Quantity.Sign() < 0 {
+			price = q.Ask
+		}
+		worth = worth.Add(h.Quantity.Mul(price))
+	}
+	d.cash, d.unsettled = d.cash.Add(d.equity.Sub(worth)), false
+}

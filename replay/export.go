@@ -1,0 +1,250 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"sallyport/dialect"
+	"sallyport/journal"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+	"sallyport/wire"
+)
+
+// Exporter writes what a journal has recorded as a tape. docs/tapes.md says what of it is not on record, so that no tape
+// can have it.
+type Exporter struct {
+	out    io.Writer
+	state  *ledger.State
+	order  *dialect.Dialect
+	ask    *dialect.Dialect
+	ids    map[ledger.Key]string // the tape's id of the intent that an agent's own id is bound to
+	known  map[trade.IntentID]bool
+	buf    []byte
+	Absent int // intents that were denied for what no tape says, and are left out
+}
+
+// NewExporter returns an exporter. Its records are handed to Record, oldest first.
+func NewExporter(out io.Writer) *Exporter {
+	x := &Exporter{
+		out: out, state: ledger.NewState(), order: dialect.Canonical(), ids: map[ledger.Key]string{}, known: map[trade.IntentID]bool{},
+	}
+	x.ask, _ = dialect.Find("paper_place_order_a")
+	return x
+}
+
+// Record writes the lines that one record makes.
+func (x *Exporter) Record(r journal.Record) error {
+	e, err := ledger.Decode(r.Body)
+	if err != nil {
+		return fmt.Errorf("record %d: %w", r.Seq, err)
+	}
+	x.buf = x.buf[:0]
+	open := x.state.Open(e.About())
+	waiting := x.state.Proposal(e.About()) != nil
+	ends := time.Time{}
+	if waiting {
+		ends = open.Ends()
+	}
+	permitted := open != nil && open.Phase == ledger.Permitted
+	x.state.Apply(r.At, e)
+	switch e := e.(type) {
+	case ledger.Decided:
+		x.decided(r.At, e)
+	case ledger.Rejudged:
+		if permitted && e.Ruling.Effect == policy.Deny {
+			x.broker(r.At, e.Intent, trade.Rejected, string(e.Ruling.Reasons[0].Code))
+		}
+	case ledger.Concluded:
+		x.broker(r.At, e.Intent, e.Outcome, e.Code)
+	case ledger.Happened:
+		x.happened(r.At, e)
+	case ledger.ProposalEnded:
+		x.ended(r.At, e, waiting && !r.At.Before(ends))
+	default:
+		x.control(r.At, e)
+	}
+	_, err = x.out.Write(x.buf)
+	return err
+}
+
+// begin and end write what stands around the object of each line.
+func (x *Exporter) begin(at time.Time, k kind) []byte {
+	b := ledger.AppendTime(append(x.buf, `{"at":"`...), at)
+	return append(wire.AppendName(append(b, '"'), k.String()), '{')
+}
+
+func (x *Exporter) end(b []byte) { x.buf = append(b, '}', '}', '\n') }
+
+// outside are the codes of denials that rest on what no tape says: who called with which tier, and how the gate is set up.
+var outside = [...]trade.Code{
+	policy.TierTooLow, policy.DaemonRequired, policy.HookRequired, policy.PermissionSpent, policy.AccountUnknown, policy.ClockBehind,
+	policy.PolicyUnreadable, policy.InternalError, policy.CallNotJudged, policy.OriginMalformed,
+}
+
+// decided writes an intent. One that was cleared is in flight until a later record says what came of it.
+func (x *Exporter) decided(at time.Time, e ledger.Decided) {
+	for _, r := range e.Ruling.Reasons {
+		if slices.Contains(outside[:], r.Code) {
+			x.Absent++
+			return
+		}
+	}
+	b := wire.AppendText(x.begin(at, intentLine), "id", x.id(e))
+	b = wire.AppendText(b, "agent", trade.Printable(string(e.Origin.Agent), maxText/4))
+	switch {
+	case e.Order.IsZero():
+		tool := trade.Printable(e.Origin.Tool, maxText/4)
+		if tool == "" {
+			tool = "unknown"
+		}
+		b = appendInput(wire.AppendText(b, "tool", tool), e.Input)
+	case proposed(e):
+		b = wire.AppendText(b, "tool", proposeTool)
+		b = append(wire.AppendName(b, "args"), x.ask.Encode(e.Order, e.ClientOrderID)...)
+	default:
+		b = append(wire.AppendName(b, "order"), x.order.Encode(e.Order, e.ClientOrderID)...)
+	}
+	x.known[e.Intent] = true
+	if e.Clears != ledger.ClearsNothing {
+		x.buf = append(wire.AppendText(append(b, '}'), "broker", replyWords[waits]), '}', '\n')
+		return
+	}
+	x.end(b)
+}
+
+// id is the intent's own, or, of a call that gave an id that is bound already, that of the one that it is bound to.
+func (x *Exporter) id(e ledger.Decided) string {
+	key := ledger.CallKey(e.Account, e.Origin)
+	reused := slices.ContainsFunc(e.Ruling.Reasons, func(r policy.Reason) bool { return r.Code == policy.IDReused })
+	if e.Origin.ToolCallID == "" {
+		return string(e.Intent)
+	}
+	if bound, ok := x.ids[key]; ok && reused {
+		return bound
+	}
+	if e.Clears != ledger.ClearsNothing {
+		x.ids[key] = string(e.Intent)
+	}
+	return string(e.Intent)
+}
+
+// proposed reports whether an order waits, or was to wait, for a person because it was proposed.
+func proposed(e ledger.Decided) bool {
+	waits := func(r policy.Reason) bool { return r.Code == policy.ApprovalRequired && r.Field == "" }
+	return e.Origin.Tool == proposeTool || slices.ContainsFunc(e.Ruling.Reasons, waits)
+}
+
+// appendInput appends arguments that were no order as far as they were kept: as they were if that is all of them and JSON,
+// and as text otherwise.
+func appendInput(b []byte, in *ledger.Input) []byte {
+	b = wire.AppendName(b, "args")
+	if in == nil {
+		return append(b, "null"...)
+	}
+	raw := []byte(in.Head)
+	if _, err := wire.Read(raw, wire.Limits{Bytes: maxLine, Depth: maxDepth - 2}); err == nil && in.Length == len(raw) && !bytes.ContainsAny(raw, "\r\n") {
+		return append(b, raw...)
+	}
+	return wire.AppendString(b, in.Head)
+}
+
+func (x *Exporter) broker(at time.Time, id trade.IntentID, out trade.Outcome, code string) {
+	if !x.known[id] {
+		return
+	}
+	b := wire.AppendText(wire.AppendText(x.begin(at, brokerLine), "intent", string(id)), "result", out.String())
+	if out == trade.Rejected {
+		b = wire.AppendOptional(b, "code", trade.Printable(code, maxText/4))
+	}
+	x.end(b)
+}
+
+// happened writes a fill or a cancel. What no decision explains has no intent: then the line says what is held since.
+func (x *Exporter) happened(at time.Time, e ledger.Happened) {
+	switch {
+	case !x.known[e.Intent] && e.What == ledger.WasFilled:
+		x.position(at, e.Account, e.Symbol)
+	case !x.known[e.Intent]:
+	case e.What == ledger.WasFilled:
+		b := wire.AppendText(wire.AppendText(x.begin(at, fillLine), "intent", string(e.Intent)), "quantity", e.Quantity.String())
+		x.end(wire.AppendText(b, "price", e.Price.Money()))
+	default:
+		x.end(wire.AppendText(x.begin(at, cancelLine), "intent", string(e.Intent)))
+	}
+}
+
+func (x *Exporter) position(at time.Time, a trade.Account, s trade.Symbol) {
+	held := x.state.Facts(a, s, "").Position
+	if held.Sign() < 0 {
+		return // a tape holds nothing short
+	}
+	b := wire.AppendText(wire.AppendText(x.begin(at, positionLine), "symbol", s.String()), "quantity", held.String())
+	x.end(wire.AppendText(b, "average_price", x.state.AveragePrice(a, s).Value.Money()))
+}
+
+// ended writes the end of a proposal, unless time has ended it.
+func (x *Exporter) ended(at time.Time, e ledger.ProposalEnded, byTime bool) {
+	switch {
+	case !x.known[e.Intent] || e.State == ledger.ApprovalExpired && byTime:
+	case e.State == ledger.ApprovalDeclined:
+		x.end(wire.AppendText(wire.AppendText(x.begin(at, declineLine), "intent", string(e.Intent)), "by", trimWho(e.By)))
+	default:
+		x.end(wire.AppendText(x.begin(at, cancelLine), "intent", string(e.Intent)))
+	}
+}
+
+// control writes what people did, and what an account was found to be worth.
+func (x *Exporter) control(at time.Time, e ledger.Event) {
+	switch e := e.(type) {
+	case ledger.Approved:
+		if x.known[e.Intent] {
+			x.end(wire.AppendText(wire.AppendText(x.begin(at, approveLine), "intent", string(e.Intent)), "by", e.Person))
+		}
+	case ledger.AttemptRefused: // an approval that was refused may have ended the proposal
+		if name, person := strings.CutPrefix(e.By, "person:"); person && x.known[e.Intent] && e.Action == approveLine.String() {
+			x.end(wire.AppendText(wire.AppendText(x.begin(at, approveLine), "intent", string(e.Intent)), "by", name))
+		}
+	case ledger.KillEngaged:
+		x.stop(at, killLine, e.Scope, e.By, e.Reason)
+	case ledger.KillReset:
+		if e.By != "sallyport" { // which is the beginning
+			x.stop(at, resetLine, e.Scope, trimWho(e.By), e.Reason)
+		}
+	case ledger.DayBegan:
+		x.worth(at, e.Account, e.Equity)
+	case ledger.Marked:
+		x.worth(at, e.Account, e.Equity)
+	}
+}
+
+func (x *Exporter) stop(at time.Time, k kind, scope ledger.Scope, by, why string) {
+	b := wire.AppendText(x.begin(at, k), "scope", scope.String())
+	if by == "" {
+		by = "local:"
+	}
+	if why == "" {
+		why = "no reason was given"
+	}
+	x.end(wire.AppendText(wire.AppendText(b, "by", by), "reason", why))
+}
+
+// worth writes an account's equity. Its cash is not on record: it is what is left of the equity once the positions have
+// cost what they cost on average.
+func (x *Exporter) worth(at time.Time, a trade.Account, equity trade.Decimal) {
+	cash := equity
+	for _, h := range x.state.Holdings() {
+		if avg := x.state.AveragePrice(a, h.Symbol); h.Account == a && avg.Known {
+			cash = cash.Sub(h.Quantity.Mul(avg.Value))
+		}
+	}
+	if cash.Sign() < 0 || equity.Sign() < 0 {
+		return // a tape has no amounts below zero
+	}
+	x.end(wire.AppendText(wire.AppendText(x.begin(at, accountLine), "cash", cash.Money()), "equity", equity.Money()))
+}
