@@ -15,6 +15,7 @@ import (
 	"sallyport/gate"
 	"sallyport/market"
 	"sallyport/policy"
+	"sallyport/replay"
 	"sallyport/wire"
 )
 
@@ -42,7 +43,7 @@ func (a *app) openAccount(ctx context.Context, policyFile string) (on onAccount,
 		}
 		if _, err := os.Stat(on.home); errors.Is(err, fs.ErrNotExist) {
 			on.empty = true
-			on.Checker = gate.EmptyChecker(gate.Config{Now: a.now, Market: newExchange(on.cfg, &market.File{Path: on.cfg.Quotes})}, raw)
+			on.Checker = gate.EmptyChecker(gate.Config{Now: a.now, Market: newExchange(on.cfg, &market.File{Path: on.cfg.Quotes}), Trial: replay.Trial}, raw)
 			on.Believe(gate.Holdings{Cash: on.cfg.Cash})
 			return on, nil
 		}

@@ -76,7 +76,7 @@ cannot be proved compliant does not execute, and anyone can stop everything.`,
 	)
 	root.AddCommand(
 		demoCommand(a), initCommand(a), checkCommand(a), orderCommand(a), proposeCommand(a), ordersCommand(a), positionsCommand(a),
-		cancelCommand(a), serveCommand(a), peopleCommand(a), agentsCommand(a), proposalsCommand(a), approveCommand(a), declineCommand(a), killCommand(a), reduceCommand(a), toolCommand(a), mcpCommand(a), hookCommand(a), auditCommand(a), policyCommand(a),
+		cancelCommand(a), serveCommand(a), peopleCommand(a), agentsCommand(a), proposalsCommand(a), approveCommand(a), declineCommand(a), killCommand(a), reduceCommand(a), toolCommand(a), mcpCommand(a), hookCommand(a), auditCommand(a), policyCommand(a), replayCommand(a),
 		doctorCommand(a), backupCommand(a), versionCommand(a), completionCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())

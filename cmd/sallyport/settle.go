@@ -16,6 +16,7 @@ import (
 	"sallyport/gate"
 	"sallyport/journal"
 	"sallyport/ledger"
+	"sallyport/replay"
 	"sallyport/trade"
 	"sallyport/wire"
 )
@@ -103,12 +104,18 @@ func person() string {
 }
 
 func auditExportCommand(a *app) *cobra.Command {
+	var tape bool
 	c := &cobra.Command{
 		Use: "export", Short: "Write every record as JSON Lines, with the hashes", Args: exactly(0),
 		Long: `Write every record, oldest first, one object a line: seq, stream, at, prev_hash,
-hash, and body, the record itself as JSON. Decimals are text, times are UTC.`,
-		Example: "  sallyport audit export > audit.jsonl",
+hash, and body, the record itself as JSON. Decimals are text, times are UTC.
+
+With --tape it writes what happened as a tape instead, which 'sallyport replay'
+runs: orders, the broker's answers, fills, approvals and stops. docs/tapes.md says
+what is not on record, such as the policies, and so is not on the tape.`,
+		Example: "  sallyport audit export > audit.jsonl\n  sallyport audit export --tape > tape.jsonl",
 	}
+	c.Flags().BoolVar(&tape, "tape", false, "write a tape that 'sallyport replay' runs")
 	withJSON(a, c, "print JSON Lines; export prints nothing else")
 	return runs(c, func(ctx context.Context, _ []string) error {
 		if c.Flags().Changed("json") && !a.json {
@@ -125,6 +132,9 @@ hash, and body, the record itself as JSON. Decimals are text, times are UTC.`,
 		}
 		bar := a.startProgress("records written")
 		defer bar.end()
+		if tape {
+			return a.exportTape(ctx, g, func(r journal.Record) { bar.at(uint64(r.Seq), uint64(max(head.Seq, r.Seq))) })
+		}
 		return a.printLines(func(w *bufio.Writer) error {
 			var prev journal.Hash
 			var buf []byte
@@ -139,6 +149,24 @@ hash, and body, the record itself as JSON. Decimals are text, times are UTC.`,
 			})
 		})
 	})
+}
+
+// exportTape writes what is on record as a tape.
+func (a *app) exportTape(ctx context.Context, g opened, told func(journal.Record)) error {
+	absent := 0
+	err := a.printLines(func(w *bufio.Writer) error {
+		x := replay.NewExporter(w)
+		err := g.Export(ctx, func(r journal.Record) error {
+			told(r)
+			return x.Record(r)
+		})
+		absent = x.Absent
+		return err
+	})
+	if err == nil && absent > 0 {
+		a.note("left out %s that were denied for what no tape says, such as the caller's tier", plural(uint64(absent), "order"))
+	}
+	return err
 }
 
 func appendRecord(b []byte, prev journal.Hash, r journal.Record) []byte {

@@ -14,6 +14,7 @@ import (
 	"sallyport/market"
 	"sallyport/mcp"
 	"sallyport/policy"
+	"sallyport/replay"
 	"sallyport/trade"
 )
 
@@ -128,7 +129,7 @@ func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opene
 		Home: home, Create: u.creates(), PolicyFile: cfg.Policy, RequireHook: cfg.RequireHook, Now: a.now, Entropy: a.random,
 		Deadline: cfg.Deadlines.Outcome, SendWithin: cfg.Deadlines.Send, BrokerWait: cfg.Deadlines.Broker, LockWait: cfg.Deadlines.Lock,
 		Daemon: u == serving, Approval: cfg.Approval, Shared: cfg.Shared, Quotes: quotes, Account: paperAccount,
-		Market: exchange,
+		Market: exchange, Trial: replay.Trial,
 	}
 	if u == trading || u == serving || u == venue && missing == nil {
 		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: quotes, Instruments: exchange.listing.Instruments, Cash: cfg.Cash, Now: a.now})
