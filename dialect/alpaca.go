@@ -7,19 +7,27 @@ import (
 	"sallyport/wire"
 )
 
-// alpaca is the body of Alpaca's POST /v2/orders, and of the tools of MCP servers that pass it on: the members that a
-// limit order for whole shares needs, and no other.
+// alpaca is the body of Alpaca's POST /v2/orders, and of the tools of MCP servers that pass it on: the members that orders
+// for shares need (docs.alpaca.markets/docs/orders-at-alpaca), and no other. order_class is bracket with both exits, oto
+// with one of them, and simple or absent without.
 func alpaca() *Dialect {
 	return &Dialect{
 		Name:    "alpaca",
 		Account: "alpaca",
 		Fields: []Field{
 			{Name: "symbol", Term: Symbol},
-			{Name: "qty", Term: Quantity},
+			{Name: "qty", Term: Quantity, Optional: true},
+			{Name: "notional", Term: Notional, Optional: true},
 			{Name: "side", Term: Side},
 			{Name: "type", Term: OrderType},
-			{Name: "limit_price", Term: LimitPrice},
+			{Name: "limit_price", Term: LimitPrice, Optional: true},
+			{Name: "stop_price", Term: StopPrice, Optional: true},
 			{Name: "time_in_force", Term: TimeInForce},
+			{Name: "extended_hours", Term: ExtendedHours, Optional: true},
+			{Name: "order_class", Term: OrderClass, Optional: true},
+			{Name: "limit_price", In: "take_profit", Term: TakeProfit},
+			{Name: "stop_price", In: "stop_loss", Term: StopLoss},
+			{Name: "limit_price", In: "stop_loss", Term: StopLossLimit, Optional: true},
 			{Name: "client_order_id", Term: ClientOrderID, Optional: true},
 		},
 		Outcome: AlpacaAnswer,

@@ -23,9 +23,17 @@ const (
 	Symbol Term = iota + 1
 	Side
 	Quantity
+	Notional
 	OrderType
 	LimitPrice
+	StopPrice
 	TimeInForce
+	ExtendedHours
+	StopLoss
+	StopLossLimit
+	TakeProfit
+	// OrderClass is a vendor's word for which exits come with an order: it says nothing more, and must say the same.
+	OrderClass
 	ClientOrderID
 	Reason
 )
@@ -33,9 +41,19 @@ const (
 // Field is one member of a dialect's object.
 type Field struct {
 	Name     string
+	In       string // the member whose object has it; empty: the arguments themselves
 	Term     Term
 	Optional bool
+	Default  string // what an order means that leaves it out; empty: nothing
 	Doc      string // for the tool's schema, before what the term itself has to say of units and limits
+}
+
+// path names a field as faults do.
+func (f *Field) path() string {
+	if f.In == "" {
+		return f.Name
+	}
+	return f.In + "." + f.Name
 }
 
 // FixedTerm is a term that a dialect has no field for, since all its orders have the same value there.

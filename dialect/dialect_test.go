@@ -96,18 +96,61 @@ func name(d *dialect.Dialect, term dialect.Term) string {
 	return ""
 }
 
-// arguments writes valid arguments of a dialect, one term of which has another value.
-func arguments(d *dialect.Dialect, term dialect.Term, value string) []byte {
+// beside are the terms of a valid order that has a term which not every order has.
+func beside(term dialect.Term) map[dialect.Term]string {
 	valid := map[dialect.Term]string{
 		dialect.Symbol: `"AAPL"`, dialect.Side: `"buy"`, dialect.Quantity: `"10"`, dialect.OrderType: `"limit"`, dialect.LimitPrice: `"1.5"`,
 		dialect.TimeInForce: `"day"`, dialect.ClientOrderID: `"id-1"`, dialect.Reason: `"why"`,
 	}
-	valid[term] = value
-	dst := []byte{'{'}
+	switch term {
+	case dialect.Notional:
+		delete(valid, dialect.Quantity)
+		delete(valid, dialect.LimitPrice)
+		valid[dialect.OrderType], valid[term] = `"market"`, `"500"`
+	case dialect.StopPrice:
+		valid[dialect.OrderType], valid[term] = `"stop_limit"`, `"1"`
+	case dialect.ExtendedHours:
+		valid[term] = `true`
+	case dialect.StopLoss, dialect.StopLossLimit, dialect.TakeProfit, dialect.OrderClass:
+		valid[dialect.StopLoss], valid[dialect.StopLossLimit], valid[dialect.TakeProfit] = `"1.25"`, `"1"`, `"2"`
+		valid[dialect.OrderClass] = `"bracket"`
+	}
+	return valid
+}
+
+// arguments writes valid arguments of a dialect, one term of which has another value.
+func arguments(d *dialect.Dialect, term dialect.Term, value string) []byte {
+	valid := beside(term)
+	if term != 0 {
+		valid[term] = value
+	}
+	dst, in := []byte{'{'}, ""
 	for _, f := range d.Fields {
+		if valid[f.Term] == "" {
+			continue
+		}
+		if f.In != in {
+			if in != "" {
+				dst = append(dst, '}')
+			}
+			if in = f.In; in != "" {
+				dst = append(wire.AppendName(dst, in), '{')
+			}
+		}
 		dst = append(wire.AppendName(dst, f.Name), valid[f.Term]...)
 	}
+	if in != "" {
+		dst = append(dst, '}')
+	}
 	return append(dst, '}')
+}
+
+// path names a field as faults do.
+func path(f dialect.Field) string {
+	if f.In == "" {
+		return f.Name
+	}
+	return f.In + "." + f.Name
 }
 
 // hostile is every value that an issue or a real fault names, and what it is for each term.
@@ -117,8 +160,8 @@ var hostile = []struct {
 	code  trade.Code                  // default
 }{
 	{`null`, nil, trade.FieldTypeWrong},
-	{`true`, nil, trade.FieldTypeWrong},
-	{`false`, nil, trade.FieldTypeWrong},
+	{`true`, notFlags(), trade.FieldTypeWrong},
+	{`false`, notFlags(), trade.FieldTypeWrong},
 	{`[]`, nil, trade.FieldTypeWrong},
 	{`["AAPL"]`, nil, trade.FieldTypeWrong},
 	{`{}`, nil, trade.FieldTypeWrong},
@@ -152,14 +195,30 @@ var hostile = []struct {
 }
 
 func numbers(quantity, price trade.Code) map[dialect.Term]trade.Code {
-	return map[dialect.Term]trade.Code{dialect.Quantity: quantity, dialect.LimitPrice: price}
+	amount := trade.NotionalMalformed
+	if quantity == trade.QuantityNotPositive {
+		amount = trade.NotionalNotPositive
+	}
+	return map[dialect.Term]trade.Code{
+		dialect.Quantity: quantity, dialect.LimitPrice: price, dialect.Notional: amount, dialect.StopPrice: price, dialect.StopLoss: price,
+		dialect.StopLossLimit: price, dialect.TakeProfit: price,
+	}
 }
+
+// notFlags says that a boolean is no fault where one is asked.
+func notFlags() map[dialect.Term]trade.Code {
+	return map[dialect.Term]trade.Code{dialect.ExtendedHours: none}
+}
+
+const none trade.Code = "none"
 
 // wordCodes are the faults of text off its grammar.
 var wordCodes = map[dialect.Term]trade.Code{
 	dialect.Symbol: trade.SymbolMalformed, dialect.Side: trade.SideUnknown, dialect.Quantity: trade.QuantityMalformed,
 	dialect.OrderType: trade.OrderTypeUnknown, dialect.LimitPrice: trade.PriceMalformed, dialect.TimeInForce: trade.TimeInForceUnknown,
-	dialect.ClientOrderID: trade.ClientOrderIDMalformed,
+	dialect.ClientOrderID: trade.ClientOrderIDMalformed, dialect.Notional: trade.NotionalMalformed, dialect.StopPrice: trade.PriceMalformed,
+	dialect.ExtendedHours: trade.FieldTypeWrong, dialect.StopLoss: trade.PriceMalformed, dialect.StopLossLimit: trade.PriceMalformed,
+	dialect.TakeProfit: trade.PriceMalformed, dialect.OrderClass: trade.OrderClassUnknown,
 }
 
 //fault:f94
@@ -187,8 +246,14 @@ func TestEveryDialectRefusesHostileValuesWithCodeAndField(t *testing.T) {
 				}
 				raw := arguments(d, f.Term, h.value)
 				o, _, faults := d.Parse("", raw)
-				if len(faults) != 1 || faults[0].Code != want || faults[0].Field != f.Name || !o.IsZero() {
-					t.Errorf("%s %s: %v, want %s of %s", d.Name, raw, faults, want, f.Name)
+				if want == none {
+					if len(faults) > 0 {
+						t.Errorf("%s %s: %v", d.Name, raw, faults)
+					}
+					continue
+				}
+				if len(faults) != 1 || faults[0].Code != want || faults[0].Field != path(f) || !o.IsZero() {
+					t.Errorf("%s %s: %v, want %s of %s", d.Name, raw, faults, want, path(f))
 				}
 			}
 		}
@@ -198,35 +263,95 @@ func TestEveryDialectRefusesHostileValuesWithCodeAndField(t *testing.T) {
 //fault:f99
 func TestEveryDialectRefusesEachKeyMissingDoubledAndMisspelled(t *testing.T) {
 	for _, d := range all() {
-		base := string(arguments(d, 0, ""))
-		if _, _, faults := d.Parse("", []byte(base)); len(faults) > 0 {
-			t.Fatalf("%s: %v", base, faults)
-		}
 		for _, f := range d.Fields {
-			quoted := `"` + f.Name + `":`
-			if strings.Count(base, quoted) != 1 {
-				t.Fatalf("%s is not there once in %s", quoted, base)
+			base := string(arguments(d, f.Term, beside(f.Term)[f.Term]))
+			if _, _, faults := d.Parse("", []byte(base)); len(faults) > 0 {
+				t.Fatalf("%s: %v", base, faults)
 			}
-			check := func(raw string, want ...string) {
+			before, quoted := "", `"`+f.Name+`":`
+			if f.In != "" { // the same name may stand outside
+				before = base[:strings.Index(base, `"`+f.In+`":{`)]
+			}
+			rest := strings.TrimPrefix(base, before)
+			change := func(to string) []byte { return []byte(before + strings.Replace(rest, quoted, to, 1)) }
+			check := func(raw []byte, want ...string) {
 				t.Helper()
-				o, _, faults := d.Parse("", []byte(raw))
+				o, _, faults := d.Parse("", raw)
 				var got []string
 				for _, fault := range faults {
 					got = append(got, string(fault.Code)+" "+fault.Field)
 				}
-				if !slices.Equal(got, want) || !o.IsZero() {
+				if len(got) < len(want) || !slices.Equal(got[:len(want)], want) || !o.IsZero() {
 					t.Errorf("%s %s\ngot  %v\nwant %v", d.Name, raw, got, want)
 				}
 			}
-			missing := "FIELD_MISSING " + f.Name
+			inner := ""
+			if f.In != "" {
+				inner = f.In + "."
+			}
 			upper := strings.ToUpper(f.Name)
-			check(strings.Replace(base, quoted, quoted+`"A",`+quoted, 1), "FIELD_DUPLICATE "+f.Name)
-			check(strings.Replace(base, quoted, `"`+upper+`":"A",`+quoted, 1), "FIELD_UNKNOWN "+upper)
-			if f.Optional {
-				check(strings.Replace(base, quoted, `"`+upper+`":`, 1), "FIELD_UNKNOWN "+upper)
-			} else {
-				check(strings.Replace(base, quoted, `"`+upper+`":`, 1), "FIELD_UNKNOWN "+upper, missing)
-				check(strings.Replace(base, quoted, `"x":`, 1), "FIELD_UNKNOWN x", missing)
+			check(change(quoted+`"A",`+quoted), "FIELD_DUPLICATE "+path(f))
+			check(change(`"`+upper+`":"A",`+quoted), "FIELD_UNKNOWN "+inner+upper)
+			check(change(`"`+upper+`":`), "FIELD_UNKNOWN "+inner+upper)
+			if !f.Optional {
+				check(change(`"x":`), "FIELD_UNKNOWN "+inner+"x", "FIELD_MISSING "+path(f))
+			}
+		}
+	}
+}
+
+// TestObjectsInArgumentsAreAsStrictAsTheArguments tries the objects of exits.
+func TestObjectsInArgumentsAreAsStrictAsTheArguments(t *testing.T) {
+	const base = `{"symbol":"AAPL","qty":"10","side":"buy","type":"limit","limit_price":"150","time_in_force":"day"`
+	for more, want := range map[string]string{
+		`,"order_class":"bracket","take_profit":{"limit_price":"160"},"stop_loss":{"stop_price":"140","limit_price":"139"}`: "",
+		`,"order_class":"oto","take_profit":{"limit_price":160}`:                                                            "",
+		`,"order_class":"oto","stop_loss":{"stop_price":"140"}`:                                                             "",
+		`,"order_class":"simple"`: "",
+		`,"order_class":""`:       "ORDER_CLASS_UNKNOWN order_class",
+		`,"order_class":"Bracket","take_profit":{"limit_price":"160"},"stop_loss":{"stop_price":"140"}`: "ORDER_CLASS_UNKNOWN order_class",
+		`,"order_class":"oco","take_profit":{"limit_price":"160"}`:                                      "ORDER_CLASS_UNKNOWN order_class",
+		`,"order_class":"mleg"`:    "ORDER_CLASS_UNKNOWN order_class",
+		`,"order_class":7`:         "FIELD_TYPE_WRONG order_class",
+		`,"order_class":"bracket"`: "ORDER_CLASS_WRONG order_class",
+		`,"order_class":"bracket","take_profit":{"limit_price":"160"}`:                                 "ORDER_CLASS_WRONG order_class",
+		`,"order_class":"simple","take_profit":{"limit_price":"160"}`:                                  "ORDER_CLASS_WRONG order_class",
+		`,"take_profit":{"limit_price":"160"}`:                                                         "ORDER_CLASS_WRONG order_class",
+		`,"order_class":"oto","take_profit":{"limit_price":"140"}`:                                     "EXIT_WRONG_SIDE take_profit.limit_price",
+		`,"order_class":"oto","take_profit":{"limit_price":"160","limit_price":"9"}`:                   "FIELD_DUPLICATE take_profit.limit_price",
+		`,"order_class":"oto","take_profit":{"limit_price":"160","Limit_Price":"9"}`:                   "FIELD_UNKNOWN take_profit.Limit_Price",
+		`,"order_class":"oto","take_profit":{"limit_price":"160","stop_price":"9"}`:                    "FIELD_UNKNOWN take_profit.stop_price",
+		`,"order_class":"oto","take_profit":{"limit_price":"160","x":{"limit_price":"9"}}`:             "FIELD_UNKNOWN take_profit.x",
+		`,"order_class":"oto","take_profit":{"limit_price":"160"},"take_profit":{"limit_price":"160"}`: "FIELD_DUPLICATE take_profit",
+		`,"order_class":"oto","take_profit":{}`:                                                        "FIELD_MISSING take_profit.limit_price",
+		`,"order_class":"oto","take_profit":{"limit_price":null}`:                                      "FIELD_TYPE_WRONG take_profit.limit_price",
+		`,"order_class":"oto","take_profit":{"limit_price":true}`:                                      "FIELD_TYPE_WRONG take_profit.limit_price",
+		`,"order_class":"oto","take_profit":{"limit_price":["160"]}`:                                   "FIELD_TYPE_WRONG take_profit.limit_price",
+		`,"order_class":"oto","take_profit":null`:                                                      "FIELD_TYPE_WRONG take_profit",
+		`,"order_class":"oto","take_profit":"160"`:                                                     "FIELD_TYPE_WRONG take_profit",
+		`,"order_class":"oto","take_profit":160`:                                                       "FIELD_TYPE_WRONG take_profit",
+		`,"order_class":"oto","take_profit":[{"limit_price":"160"}]`:                                   "FIELD_TYPE_WRONG take_profit",
+		`,"order_class":"oto","take_profit":"{\"limit_price\":\"160\"}"`:                               "FIELD_TYPE_WRONG take_profit",
+		`,"order_class":"oto","stop_loss":{"limit_price":"139"}`:                                       "FIELD_MISSING stop_loss.stop_price",
+		`,"order_class":"oto","stop_loss":{"stop_price":"140","limit_price":"141"}`:                    "LIMIT_PRICE_WRONG_SIDE stop_loss.limit_price",
+		`,"Take_Profit":{"limit_price":"160"}`:                                                         "FIELD_UNKNOWN Take_Profit",
+		`,"take_profit.limit_price":"160"`:                                                             "FIELD_UNKNOWN take_profit.limit_price",
+		`,"trail_price":"1"`:                                                                           "FIELD_UNKNOWN trail_price",
+		`,"position_intent":"buy_to_open"`:                                                             "FIELD_UNKNOWN position_intent",
+	} {
+		d := find(t, "alpaca")
+		o, tags, faults := d.Parse("", []byte(base+more+"}"))
+		got := ""
+		if len(faults) > 0 {
+			got = string(faults[0].Code) + " " + faults[0].Field
+		}
+		if got != want || len(faults) > 1 || o.IsZero() != (want != "") {
+			t.Errorf("%s: %v, want %s", more, faults, want)
+			continue
+		}
+		if want == "" {
+			if back, _, faults := d.Parse("", d.Encode(o, tags.ClientOrderID)); back.Digest() != o.Digest() {
+				t.Errorf("%s is written as %s: %v", more, d.Encode(o, ""), faults)
 			}
 		}
 	}
@@ -235,7 +360,11 @@ func TestEveryDialectRefusesEachKeyMissingDoubledAndMisspelled(t *testing.T) {
 func TestMessageOfACaseVariantNamesTheRightSpelling(t *testing.T) {
 	for _, d := range all() {
 		for _, f := range d.Fields {
-			_, _, faults := d.Parse("", []byte(`{"`+strings.ToUpper(f.Name)+`":1}`))
+			raw := `{"` + strings.ToUpper(f.Name) + `":1}`
+			if f.In != "" {
+				raw = `{"` + f.In + `":` + raw + `}`
+			}
+			_, _, faults := d.Parse("", []byte(raw))
 			if len(faults) == 0 || !strings.HasSuffix(faults[0].Message, "use "+f.Name) {
 				t.Errorf("%s: %v", d.Name, faults)
 			}
@@ -343,6 +472,10 @@ func TestAccountIsTheCallersAndNeverThePayloads(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, d := range all() {
 		f.Add(arguments(d, 0, ""))
+		for _, field := range d.Fields {
+			f.Add(arguments(d, field.Term, beside(field.Term)[field.Term]))
+			f.Add(arguments(d, field.Term, `null`))
+		}
 	}
 	f.Add([]byte(`{"symbol":"AAPL","symbol":1,"SYMBOL":null,"quantity":1e3,"reason":"\u202e"}`))
 	f.Add([]byte("{\"\xff\":1}"))

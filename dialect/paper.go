@@ -63,3 +63,26 @@ func paperVenue(v wire.Value) Answer {
 
 // internalError is the code under which a venue of ours says that it does not know either.
 const internalError = "INTERNAL_ERROR"
+
+// paperFields are the fields of our own tools, which differ in four names. What an order type needs is asked of the
+// order, not of the table.
+func paperFields(symbol, side, quantity, limit string, tagged bool) []Field {
+	fields := []Field{
+		{Name: symbol, Term: Symbol},
+		{Name: side, Term: Side},
+		{Name: quantity, Term: Quantity, Optional: true},
+		{Name: "notional", Term: Notional, Optional: true},
+		{Name: "order_type", Term: OrderType},
+		{Name: limit, Term: LimitPrice, Optional: true},
+		{Name: "stop_price", Term: StopPrice, Optional: true},
+		{Name: "time_in_force", Term: TimeInForce, Optional: true, Default: "day"},
+		{Name: "extended_hours", Term: ExtendedHours, Optional: true},
+		{Name: "stop_loss", Term: StopLoss, Optional: true},
+		{Name: "stop_loss_limit", Term: StopLossLimit, Optional: true},
+		{Name: "take_profit", Term: TakeProfit, Optional: true},
+	}
+	if tagged {
+		fields = append(fields, Field{Name: "client_order_id", Term: ClientOrderID, Optional: true}, Field{Name: "reason", Term: Reason, Optional: true})
+	}
+	return fields
+}

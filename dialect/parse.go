@@ -44,9 +44,7 @@ func (d *Dialect) ParseValue(account trade.Account, v wire.Value) (trade.Order, 
 	}
 	r := reading{d: d, draft: trade.Draft{Account: account}}
 	r.begin()
-	for i := range v.Members {
-		r.member(&v.Members[i])
-	}
+	r.object("", v.Members)
 	r.end()
 	order, tags, faults := trade.Parse(r.draft)
 	if len(r.faults) > 0 {
@@ -68,38 +66,101 @@ func unreadable(err error) trade.Fault {
 type reading struct {
 	d        *Dialect
 	draft    trade.Draft
+	class    trade.Text // what no draft has
 	faults   []trade.Fault
 	seen     uint32         // bit i: field i was there
 	repeated uint32         // bit i: field i was there again, and that is reported
+	groups   map[string]int // how often each object of fields was there
 	strays   map[string]int // how often each unknown name was there
 	named    int            // faults that name a stray
 	unnamed  int            // faults that were only counted
 }
 
-// begin names every field, so that the fault of a missing one can say it, and sets the fixed terms.
+// slot returns where a term is put.
+func (r *reading) slot(t Term) *trade.Text {
+	if t == OrderClass {
+		return &r.class
+	}
+	return slot(&r.draft, t)
+}
+
+// begin names every term, so that the fault of a missing one can say it, and sets the fixed ones and those whose absence
+// means something.
 func (r *reading) begin() {
-	r.draft.StopPrice.Name = "stop_price"
+	for t := Symbol; t <= Reason; t++ {
+		r.slot(t).Name = t.String()
+	}
 	for i := range r.d.Fields {
-		slot(&r.draft, r.d.Fields[i].Term).Name = r.d.Fields[i].Name
+		f := &r.d.Fields[i]
+		t := r.slot(f.Term)
+		t.Name = f.path()
+		if f.Default != "" {
+			t.Value, t.Kind = f.Default, trade.IsText
+		}
 	}
 	for _, f := range r.d.Fixed {
-		*slot(&r.draft, f.Term) = trade.Text{Name: f.Term.String(), Value: f.Value, Kind: trade.IsText}
+		*r.slot(f.Term) = trade.Text{Name: f.Term.String(), Value: f.Value, Kind: trade.IsText}
 	}
 }
 
-func (r *reading) member(m *wire.Member) {
-	i := r.d.index(m.Name)
-	if i < 0 {
-		r.unknown(m.Name)
+// object reads the members of the arguments, or of one object in them.
+func (r *reading) object(in string, members []wire.Member) {
+	for i := range members {
+		m := &members[i]
+		switch f := r.d.index(in, m.Name); {
+		case f >= 0:
+			r.member(f, m)
+		case in == "" && r.d.isGroup(m.Name):
+			r.group(m)
+		default:
+			r.unknown(in, m.Name)
+		}
+	}
+}
+
+// group reads an object that has fields of its own. Whatever it is, its fields are not asked for twice.
+func (r *reading) group(m *wire.Member) {
+	if r.groups == nil {
+		r.groups = map[string]int{}
+	}
+	r.groups[m.Name]++
+	switch n := r.groups[m.Name]; {
+	case n == 2:
+		r.faults = append(r.faults, trade.Fault{Code: trade.FieldDuplicate, Field: m.Name, Message: m.Name + " is there more than once"})
+	case n > 2:
+	case m.Value.Kind != wire.Object:
+		r.wrongKind(m.Name, "an object", m.Value)
+	default:
+		r.object(m.Name, m.Value.Members)
+		r.required(m.Name)
 		return
 	}
+	for i := range r.d.Fields {
+		if f := &r.d.Fields[i]; f.In == m.Name {
+			r.slot(f.Term).Kind = trade.IsWrong
+		}
+	}
+}
+
+// required faults the fields that an object must have and has not.
+func (r *reading) required(in string) {
+	for i := range r.d.Fields {
+		f := &r.d.Fields[i]
+		if t := r.slot(f.Term); f.In == in && !f.Optional && t.Kind == trade.IsAbsent {
+			r.faults = append(r.faults, trade.Fault{Code: trade.FieldMissing, Field: t.Name, Message: t.Name + " is required"})
+			t.Kind = trade.IsWrong
+		}
+	}
+}
+
+func (r *reading) member(i int, m *wire.Member) {
 	f, bit := &r.d.Fields[i], uint32(1)<<i
-	t := slot(&r.draft, f.Term)
+	t := r.slot(f.Term)
 	again := r.seen&bit != 0
 	if again && r.repeated&bit == 0 {
 		r.repeated |= bit
 		r.faults = append(r.faults, trade.Fault{
-			Code: trade.FieldDuplicate, Field: f.Name, Message: f.Name + " is there more than once",
+			Code: trade.FieldDuplicate, Field: t.Name, Message: t.Name + " is there more than once",
 		})
 	}
 	r.seen |= bit
@@ -108,6 +169,8 @@ func (r *reading) member(m *wire.Member) {
 		t.Kind, t.Value = trade.IsText, m.Value.Text
 	case m.Value.Kind == wire.Number:
 		t.Kind, t.Value = trade.IsNumber, m.Value.Text
+	case m.Value.Kind == wire.Bool && f.Term == ExtendedHours:
+		t.Kind, t.Value = trade.IsFlag, m.Value.Text
 	case again && t.Kind == trade.IsWrong: // reported already
 	default:
 		r.wrongType(f, m.Value)
@@ -120,28 +183,38 @@ func (r *reading) member(m *wire.Member) {
 
 func (r *reading) wrongType(f *Field, v wire.Value) {
 	ask := "text"
-	if numeric(f.Term) {
+	switch {
+	case numeric(f.Term):
 		ask = "text or a plain number"
+	case f.Term == ExtendedHours:
+		ask = "true or false"
 	}
+	r.wrongKind(f.path(), ask, v)
+}
+
+func (r *reading) wrongKind(name, ask string, v wire.Value) {
 	seen := v.Text
-	if seen == "" {
+	if seen == "" || v.Kind == wire.String {
 		seen = v.Kind.String()
 	}
 	r.faults = append(r.faults, trade.Fault{
-		Code: trade.FieldTypeWrong, Field: f.Name, Observed: seen,
-		Message: fmt.Sprintf("%s is %s; %s is asked", f.Name, v.Kind, ask),
+		Code: trade.FieldTypeWrong, Field: name, Observed: seen,
+		Message: fmt.Sprintf("%s is %s; %s is asked", name, v.Kind, ask),
 	})
 }
 
-func (r *reading) unknown(name string) {
+func (r *reading) unknown(in, name string) {
 	if r.strays == nil {
 		r.strays = map[string]int{}
 	}
-	r.strays[name]++
-	shown := trade.Printable(name, 64)
-	switch r.strays[name] {
+	key, shown := name, trade.Printable(name, 64)
+	if in != "" {
+		key, shown = in+"."+name, trade.Printable(in+"."+name, 64)
+	}
+	r.strays[key]++
+	switch r.strays[key] {
 	case 1:
-		r.stray(trade.FieldUnknown, shown, r.d.explain(name, shown))
+		r.stray(trade.FieldUnknown, shown, r.d.explain(in, name, shown))
 	case 2:
 		r.stray(trade.FieldDuplicate, shown, fmt.Sprintf("\"%s\" is there more than once", shown))
 	}
@@ -162,12 +235,51 @@ func (r *reading) end() {
 			Code: trade.FieldUnknown, Message: fmt.Sprintf("%d more faults of unknown fields", r.unnamed),
 		})
 	}
+	r.checkClass()
 }
 
-// index returns the field of exactly that name, or -1.
-func (d *Dialect) index(name string) int {
+// checkClass holds a vendor's word for the exits against the exits that are there.
+func (r *reading) checkClass() {
+	c := r.class
+	known := c.Value == "simple" || c.Value == "bracket" || c.Value == "oto"
+	word, fault := c.Value, func(code trade.Code, what string) {
+		seen := trade.Printable(c.Value, 64)
+		r.faults = append(r.faults, trade.Fault{Code: code, Field: c.Name, Observed: seen, Message: fmt.Sprintf("%s \"%s\" %s", c.Name, seen, what)})
+	}
+	switch {
+	case c.Kind == trade.IsWrong || !r.classed():
+		return
+	case c.Kind == trade.IsNumber:
+		fault(trade.FieldTypeWrong, "is a number; text is asked")
+		return
+	case c.Kind == trade.IsText && !known:
+		fault(trade.OrderClassUnknown, "is not simple, bracket or oto"+trade.Foreign(c.Value))
+		return
+	case word == "simple":
+		word = ""
+	}
+	if want := classOf(r.draft.StopLoss.Kind != trade.IsAbsent || r.draft.StopLossLimit.Kind != trade.IsAbsent, r.draft.TakeProfit.Kind != trade.IsAbsent); word != want {
+		if want == "" {
+			want = "simple"
+		}
+		fault(trade.OrderClassWrong, "is not "+want+", which its exits are")
+	}
+}
+
+// classed reports whether the dialect has a word for the exits.
+func (r *reading) classed() bool {
+	for i := range r.d.Fields {
+		if r.d.Fields[i].Term == OrderClass {
+			return true
+		}
+	}
+	return false
+}
+
+// index returns the field of exactly that name in an object, or -1.
+func (d *Dialect) index(in, name string) int {
 	for i := range d.Fields {
-		if d.Fields[i].Name == name {
+		if d.Fields[i].Name == name && d.Fields[i].In == in {
 			return i
 		}
 	}
@@ -175,13 +287,26 @@ func (d *Dialect) index(name string) int {
 }
 
 // explain says what to write instead of an unknown name.
-func (d *Dialect) explain(name, shown string) string {
-	names := make([]string, len(d.Fields))
-	for i, f := range d.Fields {
-		if strings.EqualFold(f.Name, name) {
-			return fmt.Sprintf("\"%s\" is not a field, since names are matched in case too; use %s%s", shown, f.Name, trade.Foreign(name))
+func (d *Dialect) explain(in, name, shown string) string {
+	var names []string
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		known := f.Name
+		switch {
+		case f.In == in:
+		case in == "" && (i == 0 || d.Fields[i-1].In != f.In):
+			known = f.In
+		default:
+			continue
 		}
-		names[i] = f.Name
+		if strings.EqualFold(known, name) {
+			return fmt.Sprintf("\"%s\" is not a field, since names are matched in case too; use %s%s", shown, known, trade.Foreign(name))
+		}
+		names = append(names, known)
 	}
-	return fmt.Sprintf("\"%s\" is not a field of this tool; its fields are %s%s", shown, strings.Join(names, ", "), trade.Foreign(name))
+	whose := "this tool; its"
+	if in != "" {
+		whose = in + "; its"
+	}
+	return fmt.Sprintf("\"%s\" is not a field of %s fields are %s%s", shown, whose, strings.Join(names, ", "), trade.Foreign(name))
 }

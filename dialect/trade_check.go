@@ -5,13 +5,6 @@ func tradeCheck() *Dialect {
 	return &Dialect{
 		Name:    "trade_check",
 		Account: "paper",
-		Fields: []Field{
-			{Name: "symbol", Term: Symbol},
-			{Name: "side", Term: Side},
-			{Name: "quantity", Term: Quantity},
-			{Name: "order_type", Term: OrderType},
-			{Name: "limit_price", Term: LimitPrice},
-		},
-		Fixed: []FixedTerm{{TimeInForce, "day"}},
+		Fields:  paperFields("symbol", "side", "quantity", "limit_price", false),
 	}
 }

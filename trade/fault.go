@@ -47,6 +47,8 @@ const (
 	LimitPriceWrongSide    Code = "LIMIT_PRICE_WRONG_SIDE"
 	ExitWrongSide          Code = "EXIT_WRONG_SIDE"
 	ExitNotTaken           Code = "EXIT_NOT_TAKEN"
+	OrderClassUnknown      Code = "ORDER_CLASS_UNKNOWN"
+	OrderClassWrong        Code = "ORDER_CLASS_WRONG"
 	ClientOrderIDMalformed Code = "CLIENT_ORDER_ID_MALFORMED"
 	ReasonTooLong          Code = "REASON_TOO_LONG"
 	AccountMalformed       Code = "ACCOUNT_MALFORMED"
@@ -89,6 +91,8 @@ func FaultCodes() []CodeRow {
 		{LimitPriceWrongSide, "The limit of a stop-limit order or of a stop loss is on the wrong side of its stop: of a buy it is below, of a sell above.", "Move the limit to or past the stop."},
 		{ExitWrongSide, "A stop loss that is not below, or a take profit that is not above, the price at which the order buys, or the two against each other: it would be executed at once.", "Move the exit to its side."},
 		{ExitNotTaken, "Only a buy of whole shares brings exits with it.", "Leave the exits out, or place them as orders of their own."},
+		{OrderClassUnknown, "Not an order class that is taken.", "Use simple, bracket or oto, or leave it out where there are no exits."},
+		{OrderClassWrong, "The order class is not that of the exits which are there: bracket of a take profit and a stop loss, oto of one of them, simple of none.", "Send the class of the exits."},
 		{ClientOrderIDMalformed, "Not 1 to 128 of A-Z a-z 0-9 . _ -", "Use those characters only, or leave it out."},
 		{ReasonTooLong, "The reason is over 2,000 characters.", "Shorten it."},
 		{AccountMalformed, "The surface's account name is not 1 to 64 of A-Z a-z 0-9 . _ -", "The operator names the account otherwise."},
