@@ -224,14 +224,14 @@ func TestOnlyExtendedHoursMayBeABoolean(t *testing.T) {
 // drawn draws a draft of any terms, mostly with those that its type takes.
 func drawn(t *rapid.T) trade.Draft {
 	some := func(name string, often bool, values ...string) trade.Text {
-		if odd := rapid.IntRange(0, 9).Draw(t, name+" there") == 0; odd == often {
+		if odd := rapid.IntRange(0, 9).Draw(t, name+" there") == 7; odd == often {
 			return trade.Text{Name: name}
 		}
 		return text(name, rapid.SampledFrom(values).Draw(t, name))
 	}
 	typ := rapid.SampledFrom([]string{"limit", "market", "stop", "stop_limit"}).Draw(t, "type")
-	shares := rapid.IntRange(0, 3).Draw(t, "shares") > 0
-	exits := rapid.IntRange(0, 3).Draw(t, "exits") == 0
+	shares := rapid.IntRange(0, 3).Draw(t, "shares") != 2
+	exits := rapid.IntRange(0, 3).Draw(t, "exits") == 2
 	d := trade.Draft{
 		Account: "paper", Symbol: text("symbol", "AAPL"), Side: some("side", true, "buy", "buy", "sell"),
 		Quantity: some("quantity", shares, "1", "10", "3", "0.5"), Notional: some("notional", !shares, "100", "99.99"), Type: text("type", typ),
@@ -240,7 +240,7 @@ func drawn(t *rapid.T) trade.Draft {
 		StopLossLimit: some("stop_loss_limit", exits, "8", "10"), TakeProfit: some("take_profit", exits, "12", "11"),
 	}
 	d.ExtendedHours.Name = "extended_hours"
-	if rapid.IntRange(0, 4).Draw(t, "extended") == 0 {
+	if rapid.IntRange(0, 4).Draw(t, "extended") == 3 {
 		d.ExtendedHours = trade.Text{Name: "extended_hours", Value: "true", Kind: trade.IsFlag}
 	}
 	return d
