@@ -30,7 +30,9 @@ const (
 
 	orderSchema = `{"type":["object","null"],"description":"the order as it was understood; null if the arguments were none","properties":{` +
 		`"account":{"type":"string"},"symbol":{"type":"string"},"side":{"type":"string"},"quantity":{"type":"string"},` +
-		`"type":{"type":"string"},"limit_price":{"type":"string"},"time_in_force":{"type":"string"}}}`
+		`"notional":{"type":"string","description":"US dollars to spend, in place of a quantity"},"type":{"type":"string"},` +
+		`"limit_price":{"type":"string"},"stop_price":{"type":"string"},"time_in_force":{"type":"string"},"extended_hours":{"type":"boolean"},` +
+		`"stop_loss":{"type":"string"},"stop_loss_limit":{"type":"string"},"take_profit":{"type":"string"}}}`
 
 	decisionMembers = `{"type":"object","properties":{` +
 		`"verdict":{"enum":["deny","hold","allow"]},` +
@@ -41,7 +43,8 @@ const (
 		`"policy_sha256":{"type":["string","null"]},"at":{"type":"string"},` +
 		`"status":{"type":"string"},"order_id":{"type":"string"},"message":{"type":"string"},` +
 		`"order_status":{"type":"string","description":"working, filled, partially_filled, cancelled, expired, rejected, unknown, accepted, permitted or sending"},` +
-		`"filled_quantity":{"type":"string"},"fill_price":{"type":"string"},"ended":{"type":"string"},"outcome_by":{"type":"string"},` +
+		`"filled_quantity":{"type":"string"},"fill_price":{"type":"string"},"ended":{"type":"string"},` +
+		`"spent":{"type":"string"},"exit_filled_quantity":{"type":"string"},"exit_fill_price":{"type":"string"},"exits_ended":{"type":"string"},"outcome_by":{"type":"string"},` +
 		`"resolved_by":{"type":"string"},"agent_reason":{"type":"string","description":"the agent's own words; untrusted"},` +
 		`"flags":{"type":"array","items":{"type":"string"}},` +
 		`"proposal_id":{"type":"string","description":"of an order that a person must approve, or had to"},` +
@@ -60,8 +63,8 @@ const (
 
 	openOrderSchema = `{"type":"array","items":{"type":"object","properties":{"intent_id":{"type":"string"},` +
 		`"state":{"type":"string","description":"held, approved, permitted, sending, unknown or working"},"order":` + orderSchema + `,` +
-		`"notional":{"type":"string"},"filled_quantity":{"type":"string"},"at":{"type":"string"}},` +
-		`"required":["intent_id","state","order","notional","filled_quantity","at"]}}`
+		`"notional":{"type":"string","description":"absent where only a quote can say it"},"filled_quantity":{"type":"string"},"at":{"type":"string"}},` +
+		`"required":["intent_id","state","order","filled_quantity","at"]}}`
 
 	portfolioSchema = `{"type":"object","properties":{"account":{"type":"string"},"at":{"type":"string"},"cash":{"type":["string","null"]},` +
 		`"positions":{"type":"array","items":{"type":"object","properties":{"symbol":{"type":"string"},"quantity":{"type":"string"},` +

@@ -194,6 +194,7 @@ func fields(rows []row) string {
 func details(d ledger.Decision) []row {
 	rows := []row{
 		{"filled", filledText(d)},
+		{"exits", exitsText(d)},
 		{"ended", d.Ended},
 		{"outcome", outcomeText(d)},
 		{"venue", strings.TrimSpace(show(d.Status) + " " + show(d.OrderID))},
@@ -258,6 +259,9 @@ func stopText(s ledger.Stop) string {
 // filledText says how much of an order is filled, where a venue tells us.
 func filledText(d ledger.Decision) string {
 	whole := d.Order.Quantity().String()
+	if d.Order.ByAmount() {
+		whole = "the shares that " + d.Order.Amount().Money() + " USD buy"
+	}
 	switch s := d.OrderStatus(); {
 	case s == "filled":
 		return d.Filled.String() + " at " + d.FillPrice.Money()
@@ -271,6 +275,21 @@ func filledText(d ledger.Decision) string {
 		return "nothing"
 	}
 	return ""
+}
+
+// exitsText says what became of the exits of an order that brought some, once it was filled.
+func exitsText(d ledger.Decision) string {
+	if !d.Order.HasExits() || d.Filled.Sign() == 0 {
+		return ""
+	}
+	text := "working"
+	if d.Exited.Sign() > 0 {
+		text = "sold " + d.Exited.String() + " of " + d.Filled.String() + ", the last at " + d.ExitPrice.Money()
+	}
+	if d.ExitsEnded != "" {
+		text += "; " + d.ExitsEnded
+	}
+	return text
 }
 
 // outcomeText says what is known of an order that no venue of ours has, and who settled an outcome.
