@@ -23,6 +23,8 @@ type exchange struct {
 	quotes map[string][3]string // bid, ask, last
 	slept  time.Time            // when the quotes are from; zero: now
 	closed bool
+
+	unlisted string // a symbol that the broker does not list
 }
 
 func (x *exchange) set(symbol, bid, ask string) {
@@ -57,7 +59,7 @@ func (x *exchange) Look(by policy.Quotes) gate.View {
 		sym, _ := trade.ParseSymbol(name)
 		p[sym] = trade.Quote{Symbol: sym, Bid: dec(q[0]), Ask: dec(q[1]), Last: dec(q[2]), At: at}
 	}
-	return view{[]market.Named{{Name: "file", Source: p}}, market.Bounds{MaxAge: by.MaxAge, MaxSpreadBPS: by.MaxSpread}, !x.closed}
+	return view{[]market.Named{{Name: "file", Source: p}}, market.Bounds{MaxAge: by.MaxAge, MaxSpreadBPS: by.MaxSpread}, !x.closed, x.unlisted}
 }
 
 type page map[trade.Symbol]trade.Quote
@@ -68,6 +70,8 @@ type view struct {
 	sources []market.Named
 	bounds  market.Bounds
 	open    bool
+
+	unlisted string
 }
 
 func (v view) Quote(s trade.Symbol, at time.Time) policy.QuoteFact {
@@ -76,6 +80,9 @@ func (v view) Quote(s trade.Symbol, at time.Time) policy.QuoteFact {
 }
 
 func (v view) Instrument(s trade.Symbol) policy.InstrumentFact {
+	if v.unlisted == s.String() {
+		return policy.InstrumentFact{Code: policy.SymbolNotListed}
+	}
 	return policy.InstrumentFact{Instrument: trade.USEquity(s)}
 }
 
@@ -339,4 +346,19 @@ func TestPolicyWithABoundThatNothingPassesIsNotLoaded(t *testing.T) {
 	if v := r.Policy(); v.Book != nil || v.Reason == nil {
 		t.Fatalf("%+v", v)
 	}
+}
+
+// TestPolicyThatNamesWhatIsNotListedIsNotLoaded, and is loaded once the list has it, without an edit of its own.
+//
+//attack:gate-listed
+func TestPolicyThatNamesWhatIsNotListedIsNotLoaded(t *testing.T) {
+	r := newRoom(t, book(`"order_quantity": {"deny_above": "5"}`), func(c *gate.Config) { c.Market.(*exchange).unlisted = "MSFT" })
+	got := r.want(t, "buy AAPL 1@100", "deny POLICY_INVALID")
+	if !strings.Contains(got.Reasons[0].Message, "MSFT") {
+		t.Fatalf("%s", got.AppendJSON(nil))
+	}
+	r.x.unlisted = ""
+	r.want(t, "buy AAPL 1@100", "allow")
+	r.x.unlisted = "AAPL" // taken from the list while the policy is in force
+	r.want(t, "buy MSFT 1@50", "allow")
 }

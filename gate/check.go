@@ -64,7 +64,7 @@ func (g *Gate) Checker(ctx context.Context, policyRaw []byte) (*Checker, error) 
 
 // draft judges the bytes of a policy that is not in force as one that is.
 func (g *Gate) draft(raw []byte) PolicyView {
-	v := viewOf(raw)
+	v := viewIn(raw, g.world())
 	if v.Book != nil {
 		v.refuse(soundness(v, g.cfg.Trial))
 	}

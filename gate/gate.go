@@ -121,7 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{cfg: cfg, policy: policyFile{path: cfg.PolicyFile}, follow: newFollower()}
-	g.policy.soundness = g.sound
+	g.policy.soundness, g.policy.world = g.sound, g.world
 	var e [10]byte
 	cfg.Entropy(&e)
 	g.lease = lease{dir: filepath.Join(cfg.Home, runName), name: hex.EncodeToString(e[:])}

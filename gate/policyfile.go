@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sallyport/policy"
+	"sallyport/trade"
 )
 
 // maxPolicy bounds a policy file, in bytes.
@@ -35,6 +36,7 @@ type policyFile struct {
 	}
 	// soundness says why a policy of version 2 is not loaded although it can be read; nil if it is, or if nothing asks.
 	soundness func(PolicyView) *policy.Reason
+	world     func() policy.World // that a policy is compared with; nil: with nothing but the time zones
 	proved    string // the SHA-256 of what was last found sound
 }
 
@@ -68,8 +70,9 @@ func (p *policyFile) view() PolicyView {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.last.Raw == nil || !bytes.Equal(p.last.Raw, raw) {
-		p.last = viewOf(raw)
+	again := p.last.Reason != nil && p.last.Reason.Code == policy.PolicyInvalid // what it is compared with may be another now
+	if p.last.Raw == nil || again || !bytes.Equal(p.last.Raw, raw) {
+		p.last = viewIn(raw, p.worldNow())
 		p.prove()
 	}
 	return p.last
@@ -96,11 +99,34 @@ func plain(path string, err error) string {
 	return err.Error()
 }
 
-// viewOf judges a policy's bytes, whichever version they are of.
-func viewOf(raw []byte) PolicyView {
+func (p *policyFile) worldNow() policy.World {
+	if p.world == nil {
+		return (&Gate{}).world()
+	}
+	return p.world()
+}
+
+// world is what a policy is compared with beyond itself: time zones, and the symbols that the broker lists. A list that
+// cannot be read is no fault of the policy; it denies the orders.
+//
+//limit:gate-listed A policy of version 2 that names a symbol which the broker does not list is not loaded: POLICY_INVALID.
+func (g *Gate) world() policy.World {
+	w := policy.World{Zone: func(name string) bool { return zoneOf(name) != nil }}
+	if g.cfg.Market != nil {
+		v := g.cfg.Market.Look(policy.Quotes{})
+		w.Symbol = func(s trade.Symbol) bool { return v.Instrument(s).Code != policy.SymbolNotListed }
+	}
+	return w
+}
+
+// viewOf judges a policy's bytes, whichever version they are of, by themselves.
+func viewOf(raw []byte) PolicyView { return viewIn(raw, (&Gate{}).world()) }
+
+// viewIn judges them beside what they are compared with.
+func viewIn(raw []byte, w policy.World) PolicyView {
 	sum := sha256.Sum256(raw)
 	v := PolicyView{Raw: raw, SHA256: hex.EncodeToString(sum[:])}
-	loaded, err := policy.Load(raw, policy.World{Zone: func(name string) bool { return zoneOf(name) != nil }})
+	loaded, err := policy.Load(raw, w)
 	if err != nil {
 		v.Reason = &policy.Reason{
 			Code: policy.PolicyInvalid, Field: "policy",

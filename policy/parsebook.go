@@ -228,7 +228,7 @@ func (b *bookReader) quotes(v wire.Value) {
 	f := b.fields(v, "quotes", append(required[:3:3], "max_divergence_bps", "market_slippage_bps"), required)
 	q := &b.book.quotes
 	if m, ok := f["sources"]; ok {
-		q.Sources = list(&b.config, "quotes.sources", m, "the name of a source; there is file", parseSource)
+		q.Sources = list(&b.config, "quotes.sources", m, "the name of a source such as file", parseSource)
 	}
 	if m, ok := f["max_age"]; ok {
 		q.MaxAge = b.duration(m, "quotes.max_age")
@@ -243,7 +243,17 @@ func (b *bookReader) quotes(v wire.Value) {
 	}
 }
 
-func parseSource(s string) (string, bool) { return s, s == "file" }
+// parseSource reads the name of a source of quotes. Which there are is the configuration's to say: one that is not there
+// has no quotes.
+//
+//limit:policy-source The name of a source of quotes has 1 to 32 characters of a-z 0-9 - _ and begins with a letter.
+func parseSource(s string) (string, bool) {
+	ok := s != "" && len(s) <= 32 && s[0] >= 'a' && s[0] <= 'z'
+	for _, c := range []byte(s) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_')
+	}
+	return s, ok
+}
 
 func (b *bookReader) approval(v wire.Value) {
 	keys := []string{"expires", "execute_within", "two_approvers_above_notional", "max_price_drift_bps", "max_open_proposals"}

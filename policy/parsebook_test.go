@@ -233,3 +233,17 @@ func FuzzParseV2(f *testing.F) {
 		}
 	})
 }
+
+//attack:policy-source
+func TestNamesOfSources(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"file": true, "a": true, "b2-x_y": true, strings.Repeat("a", 32): true,
+		strings.Repeat("a", 33): false, "": false, "2b": false, "-a": false, "A": false, "a b": false, "a/b": false, "\u0430": false,
+	} {
+		raw := `{"version": 2, "currency": "USD", "timezone": "America/New_York", "quotes": {"sources": ["` + name + `"], "max_age": "30s", "max_spread_bps": "200"},` +
+			`"rules": [{"id": "r", "match": {"symbols": ["AAPL"]}, "limits": {"order_quantity": {"deny_above": "200"}}}]}`
+		if _, err := policy.ParseV2([]byte(raw), policy.World{}); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -22,7 +22,7 @@ const schemaHead = `{
     "quotes": {
       "type": "object", "required": ["sources", "max_age", "max_spread_bps"], "additionalProperties": false,
       "properties": {
-        "sources": {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"const": "file"}},
+        "sources": {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "pattern": "^[a-z][a-z0-9_-]{0,31}$"}},
         "max_age": {"$ref": "#/$defs/duration"},
         "max_spread_bps": {"$ref": "#/$defs/decimal"},
         "max_divergence_bps": {"$ref": "#/$defs/decimal"},

@@ -32,6 +32,7 @@ const agentVariable = "SALLYPORT_AGENT"
 //	  "agent": "local",                  // who proposes, unless SALLYPORT_AGENT says so
 //	  "policy": "policy.json",           // the operator's limits
 //	  "quotes": "quotes.jsonl",          // what the paper venue trades at: {symbol, bid, ask, last, at} a line
+//	  "sources": {"second": "other.jsonl"},  // more quotes, by the names that a policy of version 2 has for them
 //	  "instruments": "instruments.jsonl",  // what orders must fit; without the file US equities
 //	  "paper": {"cash": "100000.00"},    // what a new paper venue starts with
 //	  "guards": [                        // tools that the hooks guard beside our own order tools
@@ -71,10 +72,11 @@ const agentVariable = "SALLYPORT_AGENT"
 //	}
 type config struct {
 	Agent       trade.Agent
-	Policy      string // absolute path
-	Quotes      string // absolute path
-	Instruments string // absolute path
-	Listed      bool   // the file of instruments is named, so that it must be there
+	Policy      string            // absolute path
+	Quotes      string            // absolute path
+	Sources     map[string]string // absolute paths, by name; beside Quotes, which is file
+	Instruments string            // absolute path
+	Listed      bool              // the file of instruments is named, so that it must be there
 	Cash        trade.Decimal
 	Guards      []hook.Guard // beside the order tools of our own, which are always guarded
 	RequireHook bool
@@ -142,6 +144,7 @@ func parseConfig(raw []byte, home string) (config, error) {
 		"agent":        func(n string, v wire.Value) { c.Agent = trade.Agent(r.name(n, v)) },
 		"policy":       func(n string, v wire.Value) { c.Policy = r.path(n, v) },
 		"quotes":       func(n string, v wire.Value) { c.Quotes = r.path(n, v) },
+		"sources":      func(n string, v wire.Value) { c.Sources = r.sources(n, v) },
 		"instruments":  func(n string, v wire.Value) { c.Instruments, c.Listed = r.path(n, v), true },
 		"paper":        func(n string, v wire.Value) { r.paper(n, v, &c) },
 		"guards":       func(n string, v wire.Value) { c.Guards = r.guards(v) },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,6 +97,38 @@ func (r *configReader) path(name string, v wire.Value) string {
 	}
 	return filepath.Join(r.home, s)
 }
+
+// maxSources bounds how many sources of quotes there are beside file.
+//
+//limit:config-sources The configuration names at most 8 sources of quotes beside file.
+const maxSources = 8
+
+// sources takes the paths of more quotes files, by name.
+func (r *configReader) sources(name string, v wire.Value) map[string]string {
+	if v.Kind != wire.Object {
+		r.fail(v, "%s is %s; an object is asked", name, v.Kind)
+		return nil
+	}
+	if len(v.Members) > maxSources {
+		r.fail(v, "%s names %d sources; at most %d are taken", name, len(v.Members), maxSources)
+		return nil
+	}
+	all := map[string]string{}
+	for _, m := range v.Members {
+		_, twice := all[m.Name]
+		switch {
+		case !sourceName.MatchString(m.Name) || m.Name == "file":
+			r.failAt(m.Offset, "%s names %q; a name of 1 to 32 of a-z 0-9 - _ after a letter is asked, and not file, which is quotes", name, show(m.Name))
+		case twice:
+			r.failAt(m.Offset, "the key %q is given twice", show(name+"."+m.Name))
+		default:
+			all[m.Name] = r.path(name+"."+show(m.Name), m.Value)
+		}
+	}
+	return all
+}
+
+var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 func (r *configReader) boolean(name string, v wire.Value) bool {
 	if v.Kind != wire.Bool {

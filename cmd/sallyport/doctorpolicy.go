@@ -65,6 +65,20 @@ const soonExpired = 90 * 24 * time.Hour
 
 // world examines what a policy of version 2 is told of the world beside the quotes.
 func (e *examination) world(b *policy.Rulebook) {
+	for _, name := range b.Quotes().Sources {
+		path, there := e.cfg.Sources[name]
+		switch {
+		case name == "file":
+		case !there:
+			e.finding("quotes", "Name it under sources in "+configName+", or leave it out of the policy.", "the policy asks the source %s, and there is none of that name", name)
+		default:
+			if book, err := (&market.File{Path: path}).Book(); err != nil {
+				e.finding("quotes", "Correct the line, or write the file anew.", "source %s: %s", name, plain(err))
+			} else {
+				e.ok("quotes", "source %s: %s", name, plural(uint64(book.Len()), "symbol"))
+			}
+		}
+	}
 	calendar, err := market.NewYork()
 	switch now := e.app.now(); {
 	case err != nil || !calendar.Covers(now):

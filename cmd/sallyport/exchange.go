@@ -22,10 +22,14 @@ type exchange struct {
 
 // newExchange returns the market of a configuration.
 func newExchange(cfg config, quotes *market.File) *exchange {
-	return &exchange{
+	x := &exchange{
 		sources: map[string]*market.File{"file": quotes},
 		listing: market.Listing{Path: cfg.Instruments, Optional: !cfg.Listed},
 	}
+	for name, path := range cfg.Sources {
+		x.sources[name] = &market.File{Path: path}
+	}
+	return x
 }
 
 // Look implements gate.Market. A file is read here, if it has changed, and not when the view is asked.

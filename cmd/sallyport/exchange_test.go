@@ -79,6 +79,48 @@ func TestExchangeOfAFileThatIsReplaced(t *testing.T) {
 	want("a source that nobody has", policy.QuoteUnavailable)
 }
 
+// TestExchangeOfTwoSources: they must agree, and one that is silent cannot.
+//
+//attack:config-sources
+func TestExchangeOfTwoSources(t *testing.T) {
+	home := t.TempDir()
+	at := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
+	cfg, err := parseConfig([]byte(`{"sources": {"second": "two.jsonl"}}`), home)
+	if err != nil || cfg.Sources["second"] != filepath.Join(home, "two.jsonl") {
+		t.Fatalf("%+v, %v", cfg.Sources, err)
+	}
+	x := newExchange(cfg, &market.File{Path: cfg.Quotes})
+	bps, _ := trade.ParseDecimal("100")
+	by := policy.Quotes{Sources: []string{"file", "second"}, MaxAge: time.Minute, MaxSpread: bps, MaxDivergence: policy.Known{Value: bps, Known: true}}
+	aapl, _ := trade.ParseSymbol("AAPL")
+	want := func(bid, ask string, code trade.Code) {
+		t.Helper()
+		line := `{"symbol":"AAPL","bid":"` + bid + `","ask":"` + ask + `","last":"100","at":"2026-11-30T14:59:50Z"}` + "\n"
+		if err := os.WriteFile(cfg.Sources["second"], []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if q := x.Look(by).Quote(aapl, at); q.Code != code {
+			t.Fatalf("%s to %s: %q, want %q", bid, ask, q.Code, code)
+		}
+	}
+	want("100", "100", policy.QuoteUnavailable)
+	line := `{"symbol":"AAPL","bid":"100","ask":"100","last":"100","at":"2026-11-30T14:59:50Z"}` + "\n"
+	if err := os.WriteFile(cfg.Quotes, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want("100", "100", "")
+	want("101", "101", "")
+	want("101.01", "101.01", policy.QuotesDisagree)
+	for _, text := range []string{
+		`{"sources": {"file": "x"}}`, `{"sources": {"A": "x"}}`, `{"sources": {"a": "x", "a": "y"}}`, `{"sources": ["x"]}`, `{"sources": {"a": 1}}`,
+		`{"sources": {"a": "x", "b": "x", "c": "x", "d": "x", "e": "x", "f": "x", "g": "x", "h": "x", "i": "x"}}`,
+	} {
+		if _, err := parseConfig([]byte(text), home); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
 func TestExchangeSaysWhatIsListedAndWhen(t *testing.T) {
 	home := t.TempDir()
 	cfg := defaultConfig(home)
