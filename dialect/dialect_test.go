@@ -301,6 +301,9 @@ func TestEveryDialectRefusesEachKeyMissingDoubledAndMisspelled(t *testing.T) {
 }
 
 // TestObjectsInArgumentsAreAsStrictAsTheArguments tries the objects of exits.
+//
+//fault:f99
+//fault:f100
 func TestObjectsInArgumentsAreAsStrictAsTheArguments(t *testing.T) {
 	const base = `{"symbol":"AAPL","qty":"10","side":"buy","type":"limit","limit_price":"150","time_in_force":"day"`
 	for more, want := range map[string]string{

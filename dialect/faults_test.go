@@ -192,3 +192,34 @@ func TestFaultNameIsSearchedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultStopWrittenAsALimit: a stop loss at 95 that arrived as a limit order at 95 would be filled at once. Each dialect
+// writes a stop where it has a stop, and no other price beside it.
+//
+//fault:f86
+func TestFaultStopWrittenAsALimit(t *testing.T) {
+	for raw, want := range map[string]map[string]string{
+		`{"symbol":"AAPL","side":"sell","quantity":"10","order_type":"stop","stop_price":"95"}`: {
+			"paper_place_order_a": `{"symbol":"AAPL","side":"sell","quantity":"10","order_type":"stop","stop_price":"95.00"}`,
+			"alpaca":              `{"symbol":"AAPL","qty":"10","side":"sell","type":"stop","stop_price":"95.00","time_in_force":"day"}`,
+		},
+		`{"symbol":"AAPL","side":"buy","quantity":"10","order_type":"limit","limit_price":"100","stop_loss":"95","take_profit":"110"}`: {
+			"paper_place_order_a": `{"symbol":"AAPL","side":"buy","quantity":"10","order_type":"limit","limit_price":"100.00","stop_loss":"95.00","take_profit":"110.00"}`,
+			"alpaca": `{"symbol":"AAPL","qty":"10","side":"buy","type":"limit","limit_price":"100.00","time_in_force":"day","order_class":"bracket",` +
+				`"take_profit":{"limit_price":"110.00"},"stop_loss":{"stop_price":"95.00"}}`,
+		},
+		`{"symbol":"AAPL","side":"buy","quantity":"10","order_type":"market","stop_loss":"95","stop_loss_limit":"94"}`: {
+			"alpaca": `{"symbol":"AAPL","qty":"10","side":"buy","type":"market","time_in_force":"day","order_class":"oto","stop_loss":{"stop_price":"95.00","limit_price":"94.00"}}`,
+		},
+	} {
+		o, _, faults := find(t, "paper_place_order_a").Parse("", []byte(raw))
+		if len(faults) > 0 {
+			t.Fatalf("%s: %v", raw, faults)
+		}
+		for name, bytes := range want {
+			if got := string(find(t, name).Encode(o, "")); got != bytes {
+				t.Errorf("%s writes\n%s\nwant\n%s", name, got, bytes)
+			}
+		}
+	}
+}

@@ -17,6 +17,8 @@ import (
 // TestDayBeginsBeforeTheFirstOrder: what is lost before the first order of a day counts, once every holding has a quote.
 //
 //attack:gate-day-begins
+//fault:f14
+//fault:f109
 func TestDayBeginsBeforeTheFirstOrder(t *testing.T) {
 	r := newRoom(t, book(`"daily_loss": {"halt_above": "1000.00"}`))
 	r.want(t, "buy AAPL 100@100.10", "allow")
@@ -159,6 +161,8 @@ func TestBriefShowsWhatVersion2Holds(t *testing.T) {
 }
 
 // TestReductionPassesWhatIsMeantForEntries, and no more than what is held; a flip never.
+//
+//fault:f115
 func TestReductionPassesWhatIsMeantForEntries(t *testing.T) {
 	r := newRoom(t, book(`"order_quantity": {"deny_above": "10"}, "orders_per_day": {"deny_above": "2"}, "daily_loss": {"halt_above": "5.00"}`))
 	r.want(t, "buy AAPL 10@100", "allow")

@@ -59,6 +59,7 @@ func (c *bracket) wantExits(t *testing.T, want bool) {
 }
 
 //attack:gate-exits-person
+//fault:f89
 func TestExitsAreCancelledByAPersonAlone(t *testing.T) {
 	c := newBracket(t)
 	var refused *gate.Refusal
@@ -85,6 +86,7 @@ func TestExitsAreCancelledByAPersonAlone(t *testing.T) {
 }
 
 //attack:gate-exits-person
+//fault:f89
 func TestStopLeavesTheExitsOfAPosition(t *testing.T) {
 	c := newBracket(t)
 	rep, err := c.Kill(ctx, gate.StopRequest{Scope: ledger.Scope{Kind: ledger.Everything}, Reason: "test", Person: c.olga})
