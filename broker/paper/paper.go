@@ -95,7 +95,7 @@ func open(ctx context.Context, cfg Config, wait time.Duration) (*Broker, error) 
 	if b.db, err = store.Open(ctx, at); err != nil {
 		return nil, fmt.Errorf("paper: %w", err)
 	}
-	if err := b.Match(ctx); err != nil {
+	if _, err := b.Match(ctx); err != nil {
 		return nil, errors.Join(err, b.db.Close())
 	}
 	return b, nil
@@ -112,15 +112,16 @@ func found(tx *store.Tx, cash trade.Decimal, now time.Time) error {
 // Close closes the venue. What was answered is on the disk already.
 func (b *Broker) Close() error { return b.db.Close() }
 
-// Match expires what is due and matches the working orders against the newest quotes. Open and every new order do the
-// same; a venue that stays open without orders may call it.
-func (b *Broker) Match(ctx context.Context) error {
+// Match expires what is due and matches the working orders against the newest quotes, and returns the number of
+// the newest event, whoever caused it. Open and every new order do the same; whoever keeps a venue open calls it again and
+// again, because an order that works waits for no other to arrive.
+func (b *Broker) Match(ctx context.Context) (newest uint64, err error) {
 	var working bool
-	err := b.db.QueryRowContext(ctx, `SELECT working > 0 FROM paper_account`).Scan(&working)
+	err = b.db.QueryRowContext(ctx, `SELECT working > 0, events FROM paper_account`).Scan(&working, &newest)
 	if err != nil || !working {
-		return wrap(err)
+		return newest, wrap(err)
 	}
-	return wrap(store.Immediate(ctx, b.db, func(tx *store.Tx) error {
+	err = store.Immediate(ctx, b.db, func(tx *store.Tx) error {
 		d, err := b.sit(tx)
 		if err != nil {
 			return err
@@ -132,8 +133,13 @@ func (b *Broker) Match(ctx context.Context) error {
 		if err := d.sweep(book); err != nil {
 			return err
 		}
+		newest = d.last
 		return d.flush()
-	}))
+	})
+	if err != nil {
+		return 0, wrap(err)
+	}
+	return newest, nil
 }
 
 // book returns the quotes; nil without a market. A file that is not there is no market, a file that is not quotes is

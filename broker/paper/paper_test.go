@@ -200,7 +200,7 @@ func TestWorkingSellFillsWhenTheBidRises(t *testing.T) {
 	v.send("1", "buy", "AAPL", "10", "150")
 	v.want("a sell above the bid", v.send("2", "sell", "AAPL", "10", "155"), "accepted paper-2 working until 2026-11-30T21:00:00Z")
 	v.quote("AAPL", "155.01", "155.02")
-	if err := v.Match(context.Background()); err != nil {
+	if _, err := v.Match(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	v.want("holdings", v.holdings(), "100050.60")

@@ -56,7 +56,7 @@ func TestStepThatFailsLeavesExitsAsTheyWere(t *testing.T) {
 			v.sends("1", "buy 10 AAPL market loss=140 profit=160")
 			undo := breaks(t, v, step)
 			v.quote("AAPL", "139", "139.50")
-			if err := v.Match(context.Background()); err == nil {
+			if _, err := v.Match(context.Background()); err == nil {
 				t.Fatal("it was matched")
 			}
 			undo()

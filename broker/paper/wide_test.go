@@ -43,7 +43,7 @@ func (v *venue) quoteAt(clock, bid, ask string) {
 
 func (v *venue) match() {
 	v.t.Helper()
-	if err := v.Match(context.Background()); err != nil {
+	if _, err := v.Match(context.Background()); err != nil {
 		v.t.Fatal(err)
 	}
 }

@@ -106,6 +106,7 @@ type daemon struct {
 	told     journal.Seq           // the newest record that the log tells of
 	toldStop map[ledger.Scope]bool // stops that the log tells of
 	policy   string                // the policy that the log tells of
+	heard    uint64                // the venue's newest event that was taken in
 }
 
 // serve runs until ctx ends.
@@ -213,8 +214,10 @@ func (d *daemon) every(ctx context.Context, interval time.Duration, do func(cont
 	}
 }
 
-// settle ends what is over by time, tells what is new, and carries out a stop that another process has engaged.
+// settle lets the venue match, ends what is over by time, tells what is new, and carries out a stop that another process
+// has engaged.
 func (d *daemon) settle(ctx context.Context) {
+	d.match(ctx)
 	if err := d.gate.Settle(ctx); err != nil && ctx.Err() == nil {
 		d.log.Error("proposals could not be settled", "cause", err)
 	}
@@ -222,6 +225,23 @@ func (d *daemon) settle(ctx context.Context) {
 	d.tellPolicy()
 	if d.newStops(ctx) {
 		d.reconcile(ctx) // which cancels what works under it
+	}
+}
+
+// match lets the paper venue look at its quotes, so that a stop loss waits for no new order to arrive, and takes in what
+// came of it, or of another process that had the venue open.
+func (d *daemon) match(ctx context.Context) {
+	if d.gate.venue == nil {
+		return
+	}
+	newest, err := d.gate.venue.Match(ctx)
+	if err == nil && newest > d.heard {
+		if err = d.gate.Recover(ctx); err == nil {
+			d.heard = newest
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		d.log.Error("the venue's orders could not be matched", "cause", err)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sallyport/market"
 )
 
 // logged waits until the daemon's log has a line.
@@ -68,5 +70,23 @@ func TestTheLogTellsWhatIsRecordedOnce(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("the log:\n%s", log)
+	}
+}
+
+// TestADaemonMatchesWhatRests: an order that rests, such as a stop loss, waits for no other order to arrive.
+func TestADaemonMatchesWhatRests(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, `{}`)
+	h.write("quotes.jsonl", string(market.Sample()))
+	h.serve()
+	env := h.agent("hand", "2", "2")
+	h.must(exitFine, env, "order", resting)
+	if r := h.must(exitFine, env, "orders"); !strings.Contains(r.out, "working") {
+		t.Fatalf("it does not rest: %s", r.out)
+	}
+	h.write("quotes.jsonl", `{"symbol":"AAPL","bid":"98","ask":"99","last":"98","at":"2026-11-30T15:00:00Z"}`+"\n")
+	h.until("No orders are open", env, "orders")
+	if r := h.must(exitFine, env, "positions"); !strings.Contains(r.out, "AAPL") {
+		t.Errorf("it was not filled: %s", r.out)
 	}
 }
