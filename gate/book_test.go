@@ -267,6 +267,7 @@ func TestLoadedPolicyIsBelievedByShortProcesses(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	cfg := config(home, nil)
 	cfg.Trial = func([]byte, *policy.Rulebook) error { ran++; return nil }
+	cfg.Market = &exchange{clock: &clock{}}
 	if err := os.Mkdir(home, gate.HomeMode); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (g *Gate) loaded() (sum string) {
 
 func soundness(v PolicyView, trial Trial) *policy.Reason {
 	for _, p := range v.Book.Prove() {
-		if p.Stops == nil && !p.Dormant {
+		if p.Stops == nil {
 			return &policy.Reason{
 				Code: policy.PolicyInvalid, Field: p.Limit, Rule: p.Rule,
 				Message: fmt.Sprintf("the policy is not valid, so nothing is allowed: no order can pass the bound %s of %s in the rule %s", p.Bound, p.Limit, p.Rule),

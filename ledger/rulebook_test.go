@@ -49,6 +49,14 @@ func (d *desk) fill(side trade.Side, quantity, price string) {
 	})
 }
 
+// fine is an instrument that every price fits.
+func fine(s trade.Symbol) policy.InstrumentFact {
+	i := trade.USEquity(s)
+	i.Tick = trade.NewUnit(decimal("0.000000001"))
+	i.TickUnder1 = i.Tick
+	return policy.InstrumentFact{Instrument: i}
+}
+
 // judge has an agent ask for an order as "a buy 10@100", and returns what the policy says, with its codes. What is allowed
 // is sent, and accepted or rejected by the venue. Every fourth judgement is the first of a new process.
 func (d *desk) judge(text string, venue trade.Outcome) string {
@@ -61,8 +69,8 @@ func (d *desk) judge(text string, venue trade.Outcome) string {
 	}
 	q := Inquiry{
 		At: d.at, Zone: d.zone, Agent: agent, Order: o, Cash: policy.Known{Value: d.cash, Known: true},
-		Quote:   policy.QuoteFact{Bid: d.mark.Bid, Ask: d.mark.Ask, Last: d.mark.Bid},
-		Session: policy.SessionFact{Regular: true}, Mark: func(trade.Symbol) (Mark, bool) { return d.mark, true },
+		Quote:      policy.QuoteFact{Bid: d.mark.Bid, Ask: d.mark.Ask, Last: d.mark.Bid},
+		Instrument: fine(o.Symbol()), Session: policy.SessionFact{Regular: true}, Mark: func(trade.Symbol) (Mark, bool) { return d.mark, true },
 	}
 	for _, e := range d.state.Baseline(q) {
 		d.state.Apply(d.at, e)

@@ -93,8 +93,13 @@ func larger(a, b trade.Decimal) trade.Decimal {
 	return a
 }
 
-// reduces reports whether an order only reduces the position, whatever becomes of what is pending: R12.
+// reduces reports whether an order only reduces the position, whatever becomes of what is pending: R12. Of an order by
+// amount that is not known.
 func (s *State) reduces(o trade.Order, without trade.IntentID) bool {
 	f := s.Facts(o.Account(), o.Symbol(), without)
-	return f.PositionKnown && o.Side() == trade.Sell && o.Quantity().Cmp(f.Position.Sub(f.PendingSells)) <= 0
+	free := f.Position.Sub(f.PendingSells)
+	if o.Side() == trade.Buy {
+		free = trade.Decimal{}.Sub(f.Position).Sub(f.PendingBuys)
+	}
+	return f.PositionKnown && !o.ByAmount() && o.Quantity().Cmp(free) <= 0
 }

@@ -8,19 +8,28 @@ import (
 )
 
 // reachable reports bounds that no order can pass: they would look like limits and be none.
-func (b *bookReader) reachable(l *limit, offset int, path string, m *match) {
-	t := traits[l.kind]
+func (b *bookReader) reachable(l *limit, offset int, path string, r *bookRule) {
+	t, m := traits[l.kind], &r.match
 	sellsOnly := m.sides[trade.Sell] && !m.sides[trade.Buy]
 	switch {
-	case sellsOnly && t.exempts && !t.dormant:
+	case t.stop && (sellsOnly || !m.rests()):
+		b.problem(offset, path, "%s can match no order: only a buy that is day or gtc brings a stop loss", path)
+	case sellsOnly && t.exempts && !r.allow.short:
 		b.problem(offset, path, "%s can match no order: the rule is about sells, a sell is a reduction or not allowed, and a reduction is exempt", path)
+	case l.kind == priceCollar && !m.types[trade.Limit] && !(m.types[trade.StopLimit] && m.rests()) && !m.exits():
+		b.beyond(l, offset, path, b.book.quotes.Slippage.Value, "the orders that the rule is about are at the market's price, which is market_slippage_bps away")
 	case l.kind == priceCollar && sellsOnly:
 		b.beyond(l, offset, path, trade.Whole(10_000), "a price is never further below the bid than the whole of it")
+	case l.kind == stopDistance:
+		b.beyond(l, offset, path, trade.Whole(10_000), "a stop loss is never further below a price than the whole of it")
 	case l.kind == orderQuantity:
 		most, _ := trade.ParseDecimal(mostQuantity)
 		b.beyond(l, offset, path, most, "no order is larger")
 	}
 }
+
+// exits reports whether a match takes orders that may bring exits.
+func (m *match) exits() bool { return m.sides[trade.Buy] && m.rests() }
 
 // mostQuantity is the largest quantity that an order can have.
 const mostQuantity = "999999999999"
@@ -39,6 +48,7 @@ func (b *bookReader) analyse() {
 	needs := ""
 	for i := range b.book.rules {
 		r := &b.book.rules[i]
+		b.unvalued(i)
 		for j := range r.limits {
 			if traits[r.limits[j].kind].quote && needs == "" {
 				needs = fmt.Sprintf("rules[%d].limits.%s", i, r.limits[j].kind)
@@ -50,6 +60,23 @@ func (b *bookReader) analyse() {
 	}
 	if needs != "" && b.book.quotes.Sources == nil && !b.said("quotes") {
 		b.problem(0, "quotes", "quotes is missing, and %s needs a quote", needs)
+	}
+}
+
+// unvalued reports a rule about orders at the market's price that could not be valued, because nothing says how far
+// beyond the quote they may be executed.
+func (b *bookReader) unvalued(i int) {
+	r := &b.book.rules[i]
+	if r.deny || b.book.quotes.Slippage.Known || b.book.quotes.Sources == nil {
+		return
+	}
+	for _, t := range []trade.OrderType{trade.Market, trade.Stop} {
+		for k := range r.limits {
+			if kind := r.limits[k].kind; r.match.types[t] && traits[kind].quote && !b.said("quotes.market_slippage_bps") {
+				b.problem(r.offset, "quotes.market_slippage_bps",
+					"quotes.market_slippage_bps is missing; rules[%d] is about %s orders, which %s values with it", i, t, kind)
+			}
+		}
 	}
 }
 
@@ -113,6 +140,9 @@ func (b *bookReader) denier(i int, s trade.Symbol, side trade.Side, a trade.Agen
 		for t := trade.Limit; covers && t <= trade.StopLimit; t++ {
 			covers = d.match.types[t] || !m.types[t]
 		}
+		for t := trade.Day; covers && t <= trade.CLS; t++ {
+			covers = d.match.tifs[t] || !m.tifs[t]
+		}
 		if covers {
 			return j
 		}
@@ -121,7 +151,7 @@ func (b *bookReader) denier(i int, s trade.Symbol, side trade.Side, a trade.Agen
 }
 
 func sameOrders(a, b *match) bool {
-	return a.sides == b.sides && a.types == b.types && (a.symbols == nil) == (b.symbols == nil) &&
+	return a.sides == b.sides && a.types == b.types && a.tifs == b.tifs && (a.symbols == nil) == (b.symbols == nil) &&
 		(a.agents == nil) == (b.agents == nil) && len(a.symbols) == len(b.symbols) && len(a.agents) == len(b.agents) &&
 		within(a, b)
 }

@@ -46,8 +46,7 @@ func (c conversion) rule() []byte {
 	}
 	out = append(out, `, "sides": `...)
 	out = appendList(out, words(c.p.listed.sides))
-	out = append(out, `, "order_types": `...)
-	out = appendList(out, words(c.p.listed.types))
+	out = append(out, `, "order_types": ["limit"]`...)
 	out = append(out, `},`+"\n"+`     "limits": {`...)
 	if c.bounded() {
 		out = fmt.Appendf(out, `"order_quantity": {"deny_above": "%s"}, `, c.p.maxQuantity)
@@ -72,7 +71,7 @@ func appendList(dst []byte, list []string) []byte {
 // differences says what the file of version 2 means otherwise, what is looser first.
 func (c conversion) differences() []string {
 	out := []string{
-		"looser: a sell of no more than is held and free passes for every symbol and every agent, whether the symbol is listed or not",
+		"looser: a sell of no more than is held and free passes for every symbol, every agent and every kind of order, whether it is listed or not",
 		"looser: max_quantity no longer bounds such a sell",
 	}
 	if !c.sells {
@@ -87,13 +86,14 @@ func (c conversion) differences() []string {
 	out = append(out,
 		"tighter: a buy is worth the higher of its limit price and the ask, where version 1 knew only its limit price",
 		"tighter: a buy needs a quote of at most 30 s whose spread is at most 200 basis points; without one it is denied",
+		"tighter: an order must fit the instrument of the broker's list: its currency, its tick, its lot",
 		"different: a day is one in New York; nothing in this file counts days",
 	)
 	if !c.bounded() {
 		out = append(out, "the same: max_quantity is left out, because no order can be larger")
 	}
 	if extra := c.otherTypes(); extra != "" {
-		out = append(out, "the same until there are such orders: "+extra+" is kept among the order types")
+		out = append(out, "the same: "+extra+" is left out of the order types, because version 1 lets no such order pass")
 	}
 	return out
 }

@@ -20,11 +20,12 @@ func TestConvertWritesTheDefaultPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `// Converted from version 1. What it means otherwise:
-// - looser: a sell of no more than is held and free passes for every symbol and every agent, whether the symbol is listed or not
+// - looser: a sell of no more than is held and free passes for every symbol, every agent and every kind of order, whether it is listed or not
 // - looser: max_quantity no longer bounds such a sell
 // - looser: sells were not allowed at all; such a sell now is
 // - tighter: a buy is worth the higher of its limit price and the ask, where version 1 knew only its limit price
 // - tighter: a buy needs a quote of at most 30 s whose spread is at most 200 basis points; without one it is denied
+// - tighter: an order must fit the instrument of the broker's list: its currency, its tick, its lot
 // - different: a day is one in New York; nothing in this file counts days
 {
   "version": 2, "currency": "USD", "timezone": "America/New_York",
@@ -35,7 +36,7 @@ func TestConvertWritesTheDefaultPolicy(t *testing.T) {
   ]
 }
 `
-	if string(v2) != want || len(differences) != 6 {
+	if string(v2) != want || len(differences) != 7 {
 		t.Errorf("%d differences\n%s", len(differences), v2)
 	}
 	if _, _, err := policy.Convert([]byte(`{}`)); err == nil {
@@ -68,6 +69,7 @@ func TestConversionMeansTheSameButForWhatItNames(t *testing.T) {
 			Quantity: text(strconv.Itoa(rapid.IntRange(1, 12).Draw(t, "n"))), LimitPrice: text(pick("price", "100", "100.001", "90")),
 		})
 		f, s := calm()
+		s.Instrument = instrument(o.Symbol().String())
 		f.Position, s.Quote.Bid, s.Quote.Ask = dec("10"), o.LimitPrice(), o.LimitPrice()
 		s.Reduces = o.Side() == trade.Sell && o.Quantity().Cmp(f.Position) <= 0
 		was, is := p.Evaluate(o, f).Effect, b.Evaluate(o, f, s).Effect
@@ -108,7 +110,7 @@ func TestTheSchemaTakesWhatIsValidAndNotMuchElse(t *testing.T) {
 	}
 	for from, to := range map[string]string{
 		`"version": 2`: `"version": 3`, `"USD"`: `"EUR"`, `"30s"`: `"30"`, `"deny_above": "200"`: `"deny_above": "2e2"`,
-		`"per": "agent"`: `"per": "desk"`, `"hold_above": "2500.00"`: `"hold": "2500.00"`, `"short": false`: `"short": true`,
+		`"per": "agent"`: `"per": "desk"`, `"hold_above": "2500.00"`: `"hold": "2500.00"`, `"short": false`: `"short": "false"`, `"stop_loss": false`: `"stop_loss": 0`,
 		`"effect": "deny"`: `"effect": "allow"`, `"order_quantity": `: `"Order_Quantity": `, `"symbols": ["GME"]`: `"symbols": []`,
 		`"window": "30s"`: `"windows": "30s"`, `"id": "large-caps",`: ``, `"leverage": `: `"leverages": `, `"tape": [`: `"tape": 1, "tap": [`,
 	} {

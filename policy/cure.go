@@ -55,20 +55,30 @@ func (j *judge) slides(r *bookRule, l *limit, at step) time.Time {
 	return j.s.At.Add(high)
 }
 
-// largest returns the largest whole quantity, up to most, that passes everything at the order's price. What a limit
-// measures never falls with the quantity, so that halving finds it.
-func (j *judge) largest(most uint64) (trade.Decimal, bool) {
-	low, high := uint64(0), most+1 // passes at low, unless it is nothing; does not at high
+// largest returns the largest quantity of whole lots, up to most, that passes everything at the order's price; of an
+// instrument whose lot is less than one, of whole shares. What a limit measures never falls with the quantity, so that
+// halving finds it. Of an order by amount it is that of a market order which says its quantity.
+func (j *judge) largest(most trade.Decimal) (trade.Decimal, bool) {
+	lot := j.s.Instrument.Lot.Size()
+	if one := trade.Whole(1); lot.Cmp(one) < 0 && j.s.Instrument.Lot.Step(one).Fits {
+		lot = one
+	}
+	low, high := uint64(0), wholeOf(most.QuoWhole(lot))+1 // in lots: passes at low, unless it is nothing; does not at high
 	for high-low > 1 {
 		middle := low + (high-low)/2
-		q := decimalOf(middle)
+		q := lots(middle, lot)
 		if j.lets(&q) {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
-	return decimalOf(low), low > 0
+	q := lots(low, lot)
+	return q, low > 0 && q.Cmp(j.s.Instrument.Minimum) >= 0
+}
+
+func lots(n uint64, lot trade.Decimal) trade.Decimal {
+	return lot.Mul(decimalOf(n))
 }
 
 // wholeOf returns the whole part of a quantity of an order.

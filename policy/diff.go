@@ -165,7 +165,8 @@ func settingEdits(old, new *Rulebook) []edit {
 		func(b *Rulebook) { b.quotes.MaxSpread, b.quotes.halfSpread = q.MaxSpread, q.halfSpread }, quoteCases(old, new))
 	never := func(*Rulebook) {} // no verdict depends on it
 	add("quotes.max_divergence_bps", p.MaxDivergence.show(), q.MaxDivergence.show(), leaning(p.MaxDivergence, q.MaxDivergence), never, nil)
-	add("quotes.market_slippage_bps", p.Slippage.show(), q.Slippage.show(), leaning(q.Slippage, p.Slippage), never, nil)
+	add("quotes.market_slippage_bps", p.Slippage.show(), q.Slippage.show(), leaning(q.Slippage, p.Slippage),
+		func(b *Rulebook) { b.quotes.slips(q.Slippage) }, slipCases(old, new))
 	a, z := old.approval, new.approval
 	add("approval.expires", timeWords(a.Expires), timeWords(z.Expires), leaningTime(a.Expires, z.Expires), never, nil)
 	add("approval.execute_within", timeWords(a.ExecuteWithin), timeWords(z.ExecuteWithin), leaningTime(a.ExecuteWithin, z.ExecuteWithin), never, nil)
@@ -230,10 +231,27 @@ func quoteCases(old, new *Rulebook) []Case {
 	var out []Case
 	for _, b := range []*Rulebook{old, new} {
 		for i := range b.rules {
-			for _, at := range b.rules[i].match.spots() {
+			for _, at := range b.rules[i].spots(b) {
 				for _, q := range []Quotes{old.quotes, new.quotes} {
 					out = append(out, at.aged(q)...)
 					out = append(out, at.spread(q)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// slipCases are orders at the market around the bounds of every limit.
+func slipCases(books ...*Rulebook) []Case {
+	var out []Case
+	for _, b := range books {
+		for i := range b.rules {
+			for _, at := range b.rules[i].spots(b) {
+				for k := range b.rules[i].limits {
+					if atMarket(at.typ) {
+						out = append(out, at.around(&b.rules[i].limits[k])...)
+					}
 				}
 			}
 		}

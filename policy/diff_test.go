@@ -18,7 +18,7 @@ func TestDiffShowsWhichWayEachChangeGoes(t *testing.T) {
 	file := func(input string) *policy.Rulebook {
 		if !strings.HasPrefix(input, `{"version"`) {
 			input = `{"version": 2, "currency": "USD", "timezone": "America/New_York",
-				"quotes": {"sources": ["file"], "max_age": "30s", "max_spread_bps": "200"}, "rules": [` + input + "]}"
+				"quotes": {"sources": ["file"], "max_age": "30s", "max_spread_bps": "200", "market_slippage_bps": "50"}, "rules": [` + input + "]}"
 		}
 		return mustBook(t, input)
 	}

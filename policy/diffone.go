@@ -53,7 +53,7 @@ func casesV1(old, new *Policy) []Case {
 	}
 	for _, s := range symbolsV1(old, new) {
 		for side := trade.Buy; side <= trade.Sell; side++ {
-			at := spot{symbol: s, side: side, agent: someAgent}
+			at := spot{symbol: s, side: side, agent: someAgent, typ: trade.Limit, tif: trade.Day}
 			add(at.little())
 			add(at.calm(trade.Whole(1), decimalText("0.000000001")))
 			for _, p := range []*Policy{old, new} {

@@ -58,8 +58,9 @@ func (m *match) symbolWords() string {
 // are of those that other rules name.
 func (r *bookRule) cases(books ...*Rulebook) []Case {
 	var out []Case
-	for _, at := range r.match.spots() {
+	for _, at := range r.spots(books[0]) {
 		out = append(out, at.plain()...)
+		out = append(out, at.wider()...)
 		for _, b := range books {
 			for i := range b.rules {
 				if named := b.rules[i].match.listed.symbols; r.match.symbols == nil && len(named) > 0 {
@@ -93,6 +94,41 @@ func (p spot) plain() (out []Case) {
 	return out
 }
 
+// wider are small orders with the terms that a rule must allow, or requires, as far as the type takes them.
+func (p spot) wider() (out []Case) {
+	c, ok := p.little()
+	if !ok {
+		return nil
+	}
+	quote := c.Situation.Quote.Ask
+	add := func(says string, edit func(*trade.Draft)) {
+		d := draftOf(c.Order, c.Order.Quantity())
+		edit(&d)
+		if w, ok := p.drafted(d, quote); ok {
+			w.Says = says
+			out = append(out, w)
+		}
+	}
+	add("of a part of a share", func(d *trade.Draft) { d.Quantity = written("0.5") })
+	add("by amount", func(d *trade.Draft) { d.Quantity, d.Notional = trade.Text{}, written("0.01") })
+	add("in extended hours", func(d *trade.Draft) { d.ExtendedHours = flagText(true) })
+	add("without a stop loss", func(d *trade.Draft) { d.StopLoss = trade.Text{} })
+	add("with a stop loss", func(d *trade.Draft) { d.StopLoss = amountText(less(quote, decimalText("0.000000001"))) })
+	if p.side == trade.Sell && !p.short {
+		p.short = true
+		add("of what is not held", func(*trade.Draft) {})
+	}
+	return out
+}
+
+// everyTif are small orders of every time in force that the type takes.
+func (p spot) everyTif() (out []Case) {
+	for p.tif = trade.Day; p.tif <= trade.CLS; p.tif++ {
+		out = append(out, p.plain()...)
+	}
+	return out
+}
+
 // around are orders at every bound of a limit and beyond.
 func (p spot) around(l *limit) (out []Case) {
 	for s := holds; s <= halts; s++ {
@@ -117,34 +153,42 @@ func (r *bookRule) edits(n *bookRule, books ...*Rulebook) []edit {
 		}})
 	}
 	if r.deny != n.deny {
-		add("effect", r.words(), n.words(), func(x *bookRule) { *x = *n }, append(r.cases(books...), n.cases(books...)...))
+		add("effect", r.words(), n.words(), func(x *bookRule) { *x = *n }, append(r.cases(books...), n.cases(books[1], books[0])...))
 		return out
 	}
-	both := append(r.cases(books...), n.cases(books...)...)
+	both := append(r.cases(books...), n.cases(books[1], books[0])...)
 	m := &n.match
 	add("match.symbols", r.match.symbolList(), m.symbolList(),
-		func(x *bookRule) { x.match.symbols, x.match.listed.symbols = m.symbols, m.listed.symbols }, r.match.symbolCases(m))
+		func(x *bookRule) { x.match.symbols, x.match.listed.symbols = m.symbols, m.listed.symbols }, symbolCases(r, n, books))
 	add("match.agents", r.match.agentList(), m.agentList(),
-		func(x *bookRule) { x.match.agents, x.match.listed.agents = m.agents, m.listed.agents }, r.match.agentCases(m))
+		func(x *bookRule) { x.match.agents, x.match.listed.agents = m.agents, m.listed.agents }, agentCases(r, n, books))
 	add("match.sides", r.match.sideList(), m.sideList(), func(x *bookRule) { x.match.sides = m.sides }, both)
 	add("match.order_types", r.match.typeList(), m.typeList(), func(x *bookRule) { x.match.types = m.types }, both)
+	add("match.time_in_force", r.match.tifList(), m.tifList(), func(x *bookRule) { x.match.tifs = m.tifs },
+		append(r.tifCases(books[0]), n.tifCases(books[1])...))
+	add("allow.short", boolWord(r.allow.short), boolWord(n.allow.short), func(x *bookRule) { x.allow.short = n.allow.short }, both)
+	add("allow.fractional", boolWord(r.allow.fractional), boolWord(n.allow.fractional),
+		func(x *bookRule) { x.allow.fractional = n.allow.fractional }, both)
+	add("allow.extended_hours", boolWord(r.allow.extended), boolWord(n.allow.extended),
+		func(x *bookRule) { x.allow.extended = n.allow.extended }, both)
+	add("require.stop_loss", boolWord(r.stop), boolWord(n.stop), func(x *bookRule) { x.stop = n.stop }, both)
 	add("require.session", sessionWords[r.session], sessionWords[n.session], func(x *bookRule) { x.session = n.session }, both)
 	for k := range kindCount {
-		r.limitEdits(n, k, add)
+		r.limitEdits(n, k, books, add)
 	}
 	return out
 }
 
 // limitEdits are the changes of one limit: bound by bound, or as a whole where it counts otherwise or is new or gone.
-func (r *bookRule) limitEdits(n *bookRule, k kind, add func(path, was, is string, apply func(*bookRule), cases []Case)) {
+func (r *bookRule) limitEdits(n *bookRule, k kind, books []*Rulebook, add func(path, was, is string, apply func(*bookRule), cases []Case)) {
 	p, q := r.limit(k), n.limit(k)
 	if p == nil && q == nil {
 		return
 	}
 	path := "limits." + k.String()
 	var cases []Case
-	for _, m := range []*match{&r.match, &n.match} {
-		for _, at := range m.spots() {
+	for i, x := range []*bookRule{r, n} {
+		for _, at := range x.spots(books[i]) {
 			cases = append(cases, at.acrossLimits(p, q)...)
 		}
 	}
@@ -287,14 +331,14 @@ func (m *match) typeList() string {
 //limit:policy-diff-names A diff tries at most 16 symbols and 16 agents of a rule whose lists have changed.
 const mostShown = 16
 
-// symbolCases are calm orders of symbols that only one of two matches has.
-func (m *match) symbolCases(n *match) []Case {
+// symbolCases are calm orders of symbols that only one of two rules names.
+func symbolCases(r, n *bookRule, books []*Rulebook) []Case {
 	var out []Case
-	for _, pair := range [][2]*match{{m, n}, {n, m}} {
+	for i, pair := range [][2]*bookRule{{r, n}, {n, r}} {
 		tried := 0
-		for _, s := range pair[0].listed.symbols {
-			if pair[1].symbols == nil || !pair[1].symbols[s] {
-				for _, at := range pair[0].spots() {
+		for _, s := range pair[0].match.listed.symbols {
+			if other := pair[1].match.symbols; other == nil || !other[s] {
+				for _, at := range pair[0].spots(books[i]) {
 					at.symbol = s
 					out = append(out, at.plain()...)
 				}
@@ -303,7 +347,7 @@ func (m *match) symbolCases(n *match) []Case {
 				}
 			}
 		}
-		for _, at := range pair[0].spots() {
+		for _, at := range pair[0].spots(books[i]) {
 			out = append(out, at.plain()...)
 		}
 	}
@@ -311,14 +355,14 @@ func (m *match) symbolCases(n *match) []Case {
 }
 
 // agentCases are calm orders of the agents of both, and of one that neither names.
-func (m *match) agentCases(n *match) []Case {
+func agentCases(r, n *bookRule, books []*Rulebook) []Case {
 	agents := []trade.Agent{someAgent}
-	for _, list := range [][]trade.Agent{m.listed.agents, n.listed.agents} {
+	for _, list := range [][]trade.Agent{r.match.listed.agents, n.match.listed.agents} {
 		agents = append(agents, list[:min(len(list), mostShown)]...)
 	}
 	var out []Case
-	for _, pair := range []*match{m, n} {
-		for _, at := range pair.spots() {
+	for i, x := range []*bookRule{r, n} {
+		for _, at := range x.spots(books[i]) {
 			for _, a := range agents {
 				at.agent = a
 				out = append(out, at.plain()...)
@@ -326,4 +370,29 @@ func (m *match) agentCases(n *match) []Case {
 		}
 	}
 	return out
+}
+
+func (r *bookRule) tifCases(b *Rulebook) (out []Case) {
+	for _, at := range r.spots(b) {
+		out = append(out, at.everyTif()...)
+	}
+	return out
+}
+
+// boolWord is a permission in the file; not allowed and not said are the same.
+func boolWord(yes bool) string {
+	if yes {
+		return "true"
+	}
+	return "false"
+}
+
+func (m *match) tifList() string {
+	var out []string
+	for t := trade.Day; t <= trade.CLS; t++ {
+		if m.tifs[t] {
+			out = append(out, t.String())
+		}
+	}
+	return strings.Join(out, ", ")
 }

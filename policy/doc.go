@@ -33,8 +33,8 @@ const policyKeys = "```\n" + `
 - Bounds are inclusive: exactly the bound passes. A bound of zero is valid and lets nothing pass that it bounds.
 - Numbers are plain: no sign, exponent, comma or space, at most 12 digits before the point and 9 after it.
 - Words and symbols fold ASCII case; an entry that is there twice is an error.
-- The file is plain JSON in UTF-8 of at most 1 MiB, without comments. A file with a ` + "`version`" + ` key is refused until a
-  version that reads it exists.
+- The file is plain JSON in UTF-8 of at most 1 MiB, without comments. A file with the key ` + "`version`" + `
+  is of version 2, below.
 - An unknown, missing, repeated or differently spelled key, a wrong type, an empty list, a malformed or negative number,
   text after the object and malformed JSON are configuration errors. While one stands, every guarded call is denied
   ` + "`POLICY_INVALID`" + ` (` + "`POLICY_UNREADABLE`" + ` if the file cannot be read, or could be written by another user). The message

@@ -14,13 +14,9 @@ func ExampleV2() []byte { return []byte(exampleV2) }
 const bookIntro = `
 # The policy, version 2
 
-**No gate enforces a policy of version 2 in this release.** A file with ` + "`\"version\": 2`" + ` is refused with ` + "`POLICY_INVALID`" + `
-wherever a policy is read, so that nobody believes in a limit that is not there. What this part describes is built and
-tested: reading the file, analysing it, judging an order in a given situation, and over that explaining an order limit by
-limit, saying how much passes now, proving each bound by an order that it stops, comparing two policies, a JSON Schema, and
-the conversion of version 1. Not there yet: the gate giving the situation (quotes, counts, losses, the calendar) and
-engaging the kill switch on a halt; commands for these tools; running the file's own ` + "`tests`" + `; comparing two sources of quotes;
-the ` + "`approval`" + ` block, which is read and has no effect.
+A file with ` + "`\"version\": 2`" + ` is in force like any other: it is read again, whole, on every guarded call, and what it says is
+all that counts. Its bounds are proved and its tests are run once for each content: a policy with a bound that no order can
+reach, or whose own tests fail, lets nothing pass.
 
 A policy of version 1 keeps its meaning, byte for byte, for ever.
 
@@ -38,15 +34,15 @@ const bookKeys = "```\n" + `
 |---|---|
 | ` + "`currency`" + ` | USD, the only one of this release |
 | ` + "`timezone`" + ` | the time zone whose days are counted by, such as America/New_York |
-| ` + "`quotes`" + ` | needed by every limit that needs a quote. ` + "`sources`, `max_age` and `max_spread_bps`" + ` are required in it, and with more than one source ` + "`max_divergence_bps`" + `; ` + "`market_slippage_bps`" + ` is for market orders |
+| ` + "`quotes`" + ` | needed by every limit that needs a quote. ` + "`sources`, `max_age` and `max_spread_bps`" + ` are required in it, and with more than one source ` + "`max_divergence_bps`" + `; ` + "`market_slippage_bps`" + ` is how far beyond the quote an order at the market's price is valued, and required by limits that value one |
 | ` + "`approval`" + ` | what wins over the configuration about proposals; every key in it may be left out |
 | ` + "`rules`" + ` | 1 to 256 rules |
-| ` + "`rules[].match`" + ` | which orders the rule is about; every list in it must take the order. ` + "`symbols`" + ` is required unless the rule denies. Left out, ` + "`sides`, `agents`" + ` take all; ` + "`order_types`, `time_in_force`, `asset_classes`" + ` take limit, day and us_equity, or everything if the rule denies |
-| ` + "`rules[].require`" + ` | ` + "`session`" + `: regular, or extended for that and the hours around it; ` + "`stop_loss`" + `: false |
-| ` + "`rules[].allow`" + ` | ` + "`short`, `fractional`, `extended_hours`" + `: false |
+| ` + "`rules[].match`" + ` | which orders the rule is about; every list in it must take the order. ` + "`symbols`" + ` is required unless the rule denies. Left out, ` + "`sides`, `agents`" + ` take all; ` + "`order_types`, `time_in_force`, `asset_classes`" + ` take limit, day and us_equity, or everything if the rule denies. The words of ` + "`order_types`" + ` are limit, market, stop, stop_limit, those of ` + "`time_in_force`" + ` day, gtc, ioc, fok, opg, cls |
+| ` + "`rules[].require`" + ` | ` + "`session`" + `: regular, or extended for that and the hours around it; ` + "`stop_loss`" + `: true, if every entry must bring one |
+| ` + "`rules[].allow`" + ` | ` + "`short`" + `: sales of what is not held; ` + "`fractional`" + `: parts of a share and amounts of dollars; ` + "`extended_hours`" + `. What is not said is false, and every rule about an order must allow it |
 | ` + "`rules[].limits`" + ` | at least one limit of the table below |
 | ` + "`rules[].effect`" + ` | deny, in the place of require, allow and limits |
-| ` + "`tests`" + ` | tests of the file: a name, a tape and what is expected, each in shape only until there is a replay |
+| ` + "`tests`" + ` | tests of the file: a name, a tape and what is expected, run when the file is loaded |
 
 ## What it means
 
@@ -63,13 +59,25 @@ const bookKeys = "```\n" + `
 - A window of w is (now − w, now]. A day is the policy's time zone's, from its first instant. What was sent counts once, at
   its full value, whatever became of it. A limit counts everything that it counts per, whichever rule it matched; ` + "`per`" + ` rule counts
   what matched the rule.
-- A verified reduction, a sell of no more than is held and free, is exempt from limits that the table says so of, from
-  ` + "`NO_RULE_MATCHES`" + ` and from ` + "`effect: deny`" + `; not from the price collar, similar orders, orders a minute and the session.
-- A sell of more than is held and free is denied, ` + "`POSITION_FLIP_NOT_ALLOWED`" + ` or ` + "`SHORT_SALE_NOT_ALLOWED`" + `, whatever the rules say.
-- A denial carries ` + "`max_quantity_now`" + `, the largest quantity that would be allowed at the same price, and ` + "`retry_after`" + ` if time
+- The worst price of a limit order is the higher of its limit and the ask; of an order at the market's price, a market or a
+  stop order, the far side or its stop, whichever is higher, and ` + "`market_slippage_bps`" + ` beyond it. It is rounded up at the ninth place.
+  An order by amount is worth its amount, and comes to the shares that it buys at the bid less the slippage, rounded up.
+- What an order makes of the position is worked out from the position and what waits. A verified reduction, a sell of no more than is held and
+  free or a buy of no more than is owed and free, is exempt from limits that the table says so of, from ` + "`allow`, `stop_loss`, `NO_RULE_MATCHES`" + `
+  and ` + "`effect: deny`" + `; not from the price collar, similar orders, orders a minute, the session and the instrument.
+- An order of more than closes the position is denied, ` + "`POSITION_FLIP_NOT_ALLOWED`" + `, with the two orders that would say the same. A sell
+  of what is not held is ` + "`SHORT_SALE_NOT_ALLOWED`" + ` unless every rule about it allows ` + "`short`" + `; where a rule does, an order whose position
+  is not known is ` + "`POSITION_UNAVAILABLE`" + `.
+- Every order must fit its instrument, by the broker's list or as a US equity with a tick of 0.01, of 0.0001 under a dollar, and a lot of one:
+  ` + "`SYMBOL_NOT_LISTED`, `INSTRUMENT_UNAVAILABLE`, `CURRENCY_NOT_ALLOWED`, `ASSET_CLASS_NOT_ALLOWED`, `PRICE_OFF_TICK`, `QUANTITY_OFF_LOT`" + `. Nothing is
+  rounded: the message names both neighbours. Of a lot of one a part may be traded, where ` + "`fractional`" + ` allows it.
+- A stop loss or take profit that would be executed at once is ` + "`EXIT_WRONG_SIDE`" + `, as far as the quote shows it.
+- ` + "`session: regular`" + ` denies an order that may be executed outside it. An order for the opening auction passes before the regular session begins, and
+  every other one within the session.
+- A denial carries ` + "`max_quantity_now`" + `, the largest quantity of whole lots that would be allowed at the same price, and ` + "`retry_after`" + ` if time
   alone cures every denial. Neither is there if a stop is engaged.
-- Reasons come in a fixed order: the position, that no rule matches, then by rule in the order of the file its effect, its
-  session and its limits in the order of the table.
+- Reasons come in a fixed order: the position, the instrument, the exits, that no rule matches, then by rule in the order of the file its
+  effect, what it allows and requires, its session and its limits in the order of the table.
 
 ## What is an error
 
@@ -79,15 +87,14 @@ or ` + "`window`" + ` at a limit that has none; a rule with neither limits nor a
 needs a quote in a file without ` + "`quotes`" + `; a symbol that the broker does not list, where the list is known.
 
 So is what can match no order, because it would look like a limit and be none: a rule that rules with ` + "`effect: deny`" + ` cover
-whole; order types without limit; a limit from which a reduction is exempt in a rule about sells alone; a bound that no order
-can exceed. A permission for orders that this release does not have (` + "`short`, `fractional`, `extended_hours`" + `: true) is an error
-too, because it would begin to mean something with an upgrade. Limits on stop losses, market order types beside limit, and
-slippage are accepted and decide nothing yet; they never loosen anything.
+whole; a limit from which a reduction is exempt in a rule about sells alone that allows no short ones; a limit on stop losses, or ` + "`stop_loss`" + `, where no
+buy is day or gtc; something allowed that no order of the rule can have; a bound that no order can exceed. And so are limits that value orders at the
+market's price in a file without ` + "`market_slippage_bps`" + `.
 
 ## The limits
 
 Each takes ` + "`hold_above`, `deny_above` and `halt_above`" + `, at least one of them. The example of each passes, and then does not, over
-a quote of 99.99 to 100.00 and an equity of 100000.00; a test runs it.
+a quote of 99.99 to 100.00 and an equity of 100000.00; a test runs it. In it sl=95.00 is a stop loss.
 
 `
 
@@ -123,10 +130,7 @@ func appendSample(dst []byte, l LimitRow) []byte {
 		return " with `" + facts + "`"
 	}
 	dst = fmt.Appendf(dst, "With `\"%s\": %s`, `%s`%s passes", l.Name, s.Limit, s.Passes, so(s.Facts))
-	switch {
-	case s.Stops == "":
-		return append(dst, "; no order of this release is stopped by it.\n\n"...)
-	case s.Worse != "":
+	if s.Worse != "" {
 		return fmt.Appendf(dst, "; with `%s` it does not.\n\n", s.Worse)
 	}
 	return fmt.Appendf(dst, "; `%s` does not.\n\n", s.Stops)

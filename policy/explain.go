@@ -22,7 +22,7 @@ type ExplainedLimit struct {
 	Value    string // empty if there is none, unknown if a fact is missing
 	Bound    string // with its word: of what is passed, else the next
 	Headroom string // from the value to that bound; negative if it is passed
-	Effect   string // allow, hold, deny, halt; exempt for a reduction; dormant if no order has what it judges
+	Effect   string // allow, hold, deny, halt; exempt for a reduction; off for an order without the stop loss that it judges
 	Code     trade.Code
 }
 
@@ -41,11 +41,12 @@ func (b *Rulebook) Explain(o trade.Order, f Facts, s Situation) Explanation {
 		}
 		if r.deny {
 			row := ExplainedLimit{Rule: r.id, Limit: "effect", Bound: "deny", Effect: "deny", Code: DeniedByRule}
-			if j.reduces {
+			if j.effect == reduces {
 				row.Effect, row.Code = "exempt", ""
 			}
 			e.Rows = append(e.Rows, row)
 		}
+		e.Rows = append(e.Rows, j.explainPermits(r)...)
 		if r.session != anySession {
 			row := ExplainedLimit{Rule: r.id, Limit: "session", Bound: sessionWords[r.session], Effect: "allow", Code: j.session(r)}
 			if row.Code != "" {
@@ -60,6 +61,26 @@ func (b *Rulebook) Explain(o trade.Order, f Facts, s Situation) Explanation {
 	return e
 }
 
+// explainPermits shows what the order has that a rule must allow, and what a rule requires of it.
+func (j *judge) explainPermits(r *bookRule) (rows []ExplainedLimit) {
+	if r.deny {
+		return nil
+	}
+	bounds := [permitCount]bool{r.allow.fractional, r.allow.extended, r.stop}
+	asked := [permitCount]bool{j.partial(), j.o.ExtendedHours(), r.stop}
+	for p := range permitCount {
+		if !asked[p] {
+			continue
+		}
+		row := ExplainedLimit{Rule: r.id, Limit: permitNames[p], Bound: fmt.Sprint(bounds[p]), Effect: "allow", Code: j.refuses(r, p)}
+		if row.Code != "" {
+			row.Effect = "deny"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 // explain shows one limit. One that cannot be evaluated denies, as Evaluate has it.
 func (j *judge) explain(r *bookRule, l *limit) (row ExplainedLimit) {
 	t := traits[l.kind]
@@ -72,8 +93,8 @@ func (j *judge) explain(r *bookRule, l *limit) (row ExplainedLimit) {
 	at := j.step(r, l, &v)
 	row.Code = ""
 	switch {
-	case v.off && t.dormant:
-		row.Value, row.Effect = "", "dormant"
+	case v.off && j.effect != reduces:
+		row.Value, row.Effect = "", "off"
 		return row
 	case v.off:
 		row.Value, row.Effect = "", "exempt"

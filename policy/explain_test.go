@@ -34,8 +34,8 @@ large-caps      gross_exposure           152030.00        deny 100000.00    -520
 large-caps      net_exposure             3030.00          deny 60000.00     56970.00        allow
 large-caps      leverage                 1.5203           deny 1.5          -0.0203         deny
 large-caps      open_orders              1                deny 10           9               allow
-large-caps      risk_per_order                                                              dormant
-large-caps      stop_distance_bps                                                           dormant
+large-caps      risk_per_order                                                              off
+large-caps      stop_distance_bps                                                           off
 large-caps      daily_loss               0.00             halt 2000.00      2000.00         allow
 large-caps      drawdown_percent         0                halt 5            5               allow
 large-caps      consecutive_losses       0                hold 3            3               allow
@@ -69,9 +69,6 @@ func TestExplainTellsReductionsDenialsAndWhatIsMissing(t *testing.T) {
 		"session": "deny CALENDAR_UNAVAILABLE", "order_quantity": "exempt ", "daily_loss": "exempt ",
 		"price_collar_bps": "deny QUOTES_DISAGREE", "similar_orders": "allow ", "risk_per_order": "exempt ",
 	} {
-		if limit == "risk_per_order" {
-			want = "dormant "
-		}
 		if effects[limit] != want {
 			t.Errorf("%s: %q, not %q", limit, effects[limit], want)
 		}

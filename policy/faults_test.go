@@ -13,6 +13,7 @@ import (
 func judged(t *testing.T, b *policy.Rulebook, o trade.Order, edit func(*policy.Facts, *policy.Situation)) (policy.Verdict, string) {
 	t.Helper()
 	f, s := calm()
+	s.Instrument = instrument(o.Symbol().String())
 	if edit != nil {
 		edit(&f, &s)
 	}

@@ -19,10 +19,11 @@ func (b *Rulebook) Headroom(o trade.Order, f Facts, s Situation) Room {
 		return Room{Binds: b.Evaluate(o, f, s).Reasons}
 	}
 	j := judge{book: b, o: one, f: f, s: s}
-	most, _ := trade.ParseDecimal(mostQuantity)
 	room := Room{}
-	room.Most, _ = j.largest(wholeOf(most))
-	more, ok := sized(o, room.Most.Add(trade.Whole(1)))
+	if most, ok := j.largest(decimalText(mostQuantity)); ok {
+		room.Most = most
+	}
+	more, ok := sized(o, room.Most.Add(larger(s.Instrument.Lot.Size(), trade.Whole(1))))
 	if !ok {
 		room.Unbounded = true
 		return room
@@ -40,16 +41,49 @@ func AtQuote(a trade.Account, s trade.Symbol, side trade.Side, q QuoteFact) (tra
 	return limitOrder(a, s, side, trade.Whole(1), price)
 }
 
-// sized returns the same order of another quantity.
+// sized returns the same order of another quantity of shares. The exits of an order stay with it.
 func sized(o trade.Order, quantity trade.Decimal) (trade.Order, bool) {
-	return limitOrder(o.Account(), o.Symbol(), o.Side(), quantity, o.LimitPrice())
+	return drafted(draftOf(o, quantity))
+}
+
+// draftOf writes an order as a draft again, of a quantity of shares.
+func draftOf(o trade.Order, quantity trade.Decimal) trade.Draft {
+	return trade.Draft{
+		Account: o.Account(), Symbol: written(o.Symbol().String()), Side: written(o.Side().String()), Quantity: amountText(quantity),
+		Type: written(o.Type().String()), LimitPrice: amountText(o.LimitPrice()), StopPrice: amountText(o.StopPrice()),
+		TimeInForce: written(o.TimeInForce().String()), ExtendedHours: flagText(o.ExtendedHours()),
+		StopLoss: amountText(o.StopLoss().Stop), StopLossLimit: amountText(o.StopLoss().Limit), TakeProfit: amountText(o.TakeProfit()),
+	}
 }
 
 func limitOrder(a trade.Account, s trade.Symbol, side trade.Side, quantity, price trade.Decimal) (trade.Order, bool) {
-	text := func(v string) trade.Text { return trade.Text{Name: "order", Value: v, Kind: trade.IsText} }
-	o, _, faults := trade.Parse(trade.Draft{
-		Account: a, Symbol: text(s.String()), Side: text(side.String()), Quantity: text(quantity.String()),
-		Type: text(trade.Limit.String()), LimitPrice: text(price.String()), TimeInForce: text(trade.Day.String()),
+	return drafted(trade.Draft{
+		Account: a, Symbol: written(s.String()), Side: written(side.String()), Quantity: amountText(quantity),
+		Type: written(trade.Limit.String()), LimitPrice: amountText(price), TimeInForce: written(trade.Day.String()),
 	})
+}
+
+// drafted makes an order of a draft that this package wrote.
+func drafted(d trade.Draft) (trade.Order, bool) {
+	o, _, faults := trade.Parse(d)
 	return o, len(faults) == 0
+}
+
+func written(text string) trade.Text {
+	return trade.Text{Name: "order", Value: text, Kind: trade.IsText}
+}
+
+// amountText is a term of an order; absent where it is nothing.
+func amountText(d trade.Decimal) trade.Text {
+	if d.Sign() == 0 {
+		return trade.Text{Name: "order"}
+	}
+	return written(d.String())
+}
+
+func flagText(yes bool) trade.Text {
+	if !yes {
+		return trade.Text{Name: "order"}
+	}
+	return trade.Text{Name: "order", Value: "true", Kind: trade.IsFlag}
 }

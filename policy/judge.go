@@ -34,21 +34,24 @@ func (j *judge) lets(quantity *trade.Decimal) (yes bool) {
 		}
 	}()
 	j.begin()
-	if quantity != nil {
+	if j.sized = quantity != nil; j.sized {
 		j.resize(*quantity)
 	}
-	if j.shorts() {
+	if j.effect == unseen || j.effect == flips || j.fits() != "" || j.exits() != "" {
 		return false
 	}
 	var v reading
-	matched := j.reduces
+	matched := j.effect == reduces
 	for i := range j.book.rules {
 		r := &j.book.rules[i]
 		if !r.match.takes(j.o, j.s.Agent) {
 			continue
 		}
 		matched = true
-		if r.deny && !j.reduces || j.session(r) != "" {
+		if r.deny && j.effect == reduces {
+			continue
+		}
+		if r.deny || !j.permits(r) || j.session(r) != "" {
 			return false
 		}
 		for k := range r.limits {
@@ -60,15 +63,23 @@ func (j *judge) lets(quantity *trade.Decimal) (yes bool) {
 	return matched
 }
 
-// shorts reports whether the order may sell more than is held.
-func (j *judge) shorts() bool {
-	return j.o.Side() != trade.Buy && (!j.f.PositionKnown || j.quantity.Cmp(available(j.f)) > 0)
+// permits reports whether a rule allows what the order has.
+func (j *judge) permits(r *bookRule) bool {
+	if j.effect == shorts && !r.allow.short {
+		return false
+	}
+	for p := range permitCount {
+		if j.refuses(r, p) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // step says what one limit of one rule comes to, and leaves in v by which value.
 func (j *judge) step(r *bookRule, l *limit, v *reading) step {
 	*v = reading{}
-	if v.off = j.reduces && traits[l.kind].exempts; v.off {
+	if v.off = j.effect == reduces && traits[l.kind].exempts; v.off {
 		return passes
 	}
 	j.read(r, l, v)
@@ -85,22 +96,6 @@ func (j *judge) step(r *bookRule, l *limit, v *reading) step {
 		s--
 	}
 	return s
-}
-
-// session says why the rule's trading session does not let the order pass.
-//
-//limit:policy-session An order outside the trading session that its rule requires is denied: SESSION_NOT_ALLOWED.
-func (j *judge) session(r *bookRule) trade.Code {
-	s := &j.s.Session
-	switch {
-	case r.session == anySession:
-		return ""
-	case s.Code != "":
-		return s.Code
-	case s.Regular || r.session == extendedSession && s.Extended:
-		return ""
-	}
-	return SessionNotAllowed
 }
 
 // sentence collects the reasons of a verdict that is not Allow.
@@ -122,21 +117,27 @@ func (c *sentence) deny(r Reason, cure time.Time) {
 	c.v.Reasons = append(c.v.Reasons, r)
 }
 
-// verdict collects every reason: that of the position, that no rule matches, then by rule in the order of the file its
-// effect, its session and its limits in the order in which they are published.
+// never adds a reason that time does not cure.
+func (c *sentence) never(r Reason) { c.deny(r, time.Time{}) }
+
+// verdict collects every reason: those of the position, the instrument and the exits, that no rule matches, then by rule
+// in the order of the file its effect, what it allows, its session and its limits in the order in which they are published.
 func (j *judge) verdict() Verdict {
 	c := sentence{cures: true}
+	j.sized = false
 	j.protect(&c, "", "no_short", j.positionReason)
+	j.protect(&c, "", "instrument", j.instrumentReason)
+	j.protect(&c, "", "exits", j.exitReason)
 	matched := false
 	for i := range j.book.rules {
 		r := &j.book.rules[i]
 		matched = matched || r.match.takes(j.o, j.s.Agent)
 	}
-	if !matched && !j.reduces {
-		c.deny(Reason{
+	if !matched && j.effect != reduces {
+		c.never(Reason{
 			Code: NoRuleMatches, Field: "rules", Observed: j.o.Symbol().String(),
 			Message: "no rule of the policy is about " + j.words() + ", so it is not allowed",
-		}, time.Time{})
+		})
 	}
 	for i := range j.book.rules {
 		if r := &j.book.rules[i]; r.match.takes(j.o, j.s.Agent) {
@@ -160,7 +161,8 @@ func (j *judge) finish(c *sentence) Verdict {
 	if c.cures {
 		c.v.RetryAfter = c.retryAt
 	}
-	if most, ok := j.largest(wholeOf(j.o.Quantity())); ok {
+	j.begin()
+	if most, ok := j.largest(j.shares().Value); ok {
 		c.v.MaxQuantity = &most
 	}
 	return c.v
@@ -180,40 +182,38 @@ func (j *judge) protect(c *sentence, rule, what string, part func(*sentence)) {
 	part(c)
 }
 
-func (j *judge) words() string {
-	return fmt.Sprintf("a %s of %s by %s", j.o.Side(), j.o.Symbol(), trade.Printable(string(j.s.Agent), 64))
-}
-
-// positionReason says why a sell is no reduction of what is held.
+// positionReason says what an order would make of the position that is not allowed.
 //
-//limit:policy-flip A sell of more shares than are held and free, by a policy of version 2, is denied: POSITION_FLIP_NOT_ALLOWED, SHORT_SALE_NOT_ALLOWED, POSITION_UNAVAILABLE.
+//limit:policy-flip An order of more shares than close the position, by a policy of version 2, is denied, and so is a short sale unless the rules allow it: POSITION_FLIP_NOT_ALLOWED, SHORT_SALE_NOT_ALLOWED, POSITION_UNAVAILABLE.
 func (j *judge) positionReason(c *sentence) {
 	j.begin()
-	if !j.shorts() {
-		return
+	switch {
+	case j.effect == unseen:
+		c.never(Reason{
+			Code: PositionUnavailable, Field: "no_short", Limit: "unknown", Observed: j.o.Quantity().String(),
+			Message: fmt.Sprintf("the position in %s is not known, so the %s may open a short or turn the position round", j.o.Symbol(), j.o.Side()),
+		})
+	case j.effect == flips:
+		c.never(j.flipReason())
+	case j.effect == shorts && !j.mayShort():
+		r := shortReason(nil, j.o, j.f)
+		r.Code, r.Field = ShortSaleNotAllowed, "no_short"
+		c.never(r)
 	}
-	r := shortReason(nil, j.o, j.f)
-	r.Code, r.Field = ShortSaleNotAllowed, "no_short"
-	switch free := available(j.f); {
-	case !j.f.PositionKnown:
-		r.Code = PositionUnavailable
-	case free.Sign() > 0:
-		r.Code = PositionFlip
-		r.Message = fmt.Sprintf("a sell of %s would close the %s that are held and free and open a short of %s; say it as two orders: sell %s, and sell short %s, which is not allowed",
-			j.quantity, free, j.quantity.Sub(free), free, j.quantity.Sub(free))
-	}
-	c.deny(r, time.Time{})
 }
 
 func (j *judge) ruleReasons(c *sentence, r *bookRule) {
 	if r.deny {
-		if !j.reduces {
-			c.deny(Reason{
+		if j.effect != reduces {
+			c.never(Reason{
 				Code: DeniedByRule, Field: "effect", Limit: "deny", Observed: j.o.Symbol().String(), Rule: r.id,
 				Message: fmt.Sprintf("the rule %s denies %s", r.id, j.words()),
-			}, time.Time{})
+			})
 		}
 		return
+	}
+	for p := range permitCount {
+		j.protect(c, r.id, permitNames[p], func(c *sentence) { j.permitReason(c, r, p) })
 	}
 	j.protect(c, r.id, "session", func(c *sentence) { j.sessionReason(c, r) })
 	for k := range r.limits {
@@ -236,6 +236,12 @@ func (j *judge) sessionReason(c *sentence, r *bookRule) {
 	case code != SessionNotAllowed:
 		reason.Observed, opens = "unknown", time.Time{}
 		reason.Message = fmt.Sprintf("the rule %s requires the %s session, and the calendar cannot say which it is", r.id, sessionWords[r.session])
+	case r.session == regularSession && j.o.ExtendedHours():
+		reason.Observed, opens = "extended_hours", time.Time{}
+		reason.Message = fmt.Sprintf("the rule %s requires the regular session, and the order may be executed outside it", r.id)
+	case j.o.TimeInForce() == trade.OPG:
+		reason.Observed, opens = "regular", time.Time{}
+		reason.Message = fmt.Sprintf("the rule %s requires a session, and an order for the opening auction is sent before the regular one begins", r.id)
 	case r.session == extendedSession:
 		opens = j.s.Session.ExtendedOpens
 	case j.s.Session.Extended:

@@ -92,10 +92,22 @@ func calm() (policy.Facts, policy.Situation) {
 		At: noon, Day: policy.Day{Start: noon.Add(-12 * time.Hour), End: noon.Add(12 * time.Hour)}, Agent: "bot",
 		Quote:  policy.QuoteFact{Bid: dec("99.99"), Ask: dec("100"), Last: dec("100"), Age: time.Second},
 		Equity: known("100000"), Peak: known("100000"), Cash: known("100000"), AveragePrice: known("0"), DayLoss: known("0"),
-		SymbolLong: known("0"), Gross: known("0"), NetLong: known("0"), NetShort: known("0"),
+		Instrument: instrument("AAPL"), SymbolLong: known("0"), SymbolShort: known("0"), Gross: known("0"), NetLong: known("0"), NetShort: known("0"),
 		OpenOrders: count(0), ConsecutiveLosses: count(0), Session: policy.SessionFact{Regular: true},
 		History: &past{agent: "bot", symbol: "AAPL"},
 	}
+}
+
+// instrument is one that every price fits.
+func instrument(symbol string) policy.InstrumentFact {
+	s, ok := trade.ParseSymbol(symbol)
+	if !ok {
+		panic(symbol + " is no symbol")
+	}
+	i := trade.USEquity(s)
+	i.Tick = trade.NewUnit(dec("0.000000001"))
+	i.TickUnder1 = i.Tick
+	return policy.InstrumentFact{Instrument: i}
 }
 
 func mustBook(t testing.TB, raw string) *policy.Rulebook {
@@ -124,6 +136,10 @@ func example(t testing.TB) *policy.Rulebook {
 //attack:policy-quote-spread
 //attack:policy-session
 //attack:policy-flip
+//attack:policy-instrument
+//attack:policy-exits
+//attack:policy-allow
+//attack:policy-stop-loss
 func TestLimitsAtTheirBounds(t *testing.T) {
 	seen := map[string]bool{}
 	datadriven.Walk(t, "testdata/limits", func(t *testing.T, path string) {
@@ -136,6 +152,9 @@ func TestLimitsAtTheirBounds(t *testing.T) {
 				return "valid\n"
 			case "limit": // a policy of one rule with one limit
 				b = mustBook(t, oneLimit(d.Input))
+				return "valid\n"
+			case "wide": // the same of a rule that takes every kind of order
+				b = mustBook(t, wideLimit(d.Input))
 				return "valid\n"
 			case "judge":
 				return judgeV2(t, b, d)
@@ -153,8 +172,15 @@ func TestLimitsAtTheirBounds(t *testing.T) {
 
 func oneLimit(limits string) string {
 	return `{"version": 2, "currency": "USD", "timezone": "America/New_York",
-		"quotes": {"sources": ["file"], "max_age": "30s", "max_spread_bps": "200"},
+		"quotes": {"sources": ["file"], "max_age": "30s", "max_spread_bps": "200", "market_slippage_bps": "50"},
 		"rules": [{"id": "one", "match": {"symbols": ["AAPL", "MSFT"]}, "limits": {` + limits + `}}]}`
+}
+
+// wideLimit is a policy of one rule that takes every kind of order.
+func wideLimit(limits string) string {
+	return strings.Replace(oneLimit(limits), `"MSFT"]}`, `"MSFT"], "order_types": ["limit", "market", "stop", "stop_limit"],
+			"time_in_force": ["day", "gtc", "ioc", "fok", "opg", "cls"]},
+		"allow": {"short": true, "fractional": true, "extended_hours": true}`, 1)
 }
 
 // judgeV2 evaluates each line, such as "buy 10 AAPL at 1.00", in a calm situation but for the command's arguments.
@@ -165,13 +191,12 @@ func judgeV2(t *testing.T, b *policy.Rulebook, d *datadriven.TestData) string {
 	}
 	var out strings.Builder
 	for line := range strings.Lines(d.Input) {
-		var side, quantity, symbol, price string
-		if _, err := fmt.Sscanf(line, "%s %s %s at %s", &side, &quantity, &symbol, &price); err != nil {
-			d.Fatalf(t, "%q: %v", line, err)
-		}
-		o := order(t, side, quantity, symbol, price)
+		o := lineOf(t, line)
 		if h, ok := s.History.(*past); ok {
-			h.agent, h.symbol = s.Agent, symbol
+			h.agent, h.symbol = s.Agent, o.Symbol().String()
+		}
+		if s.Instrument.Symbol.String() == "AAPL" {
+			s.Instrument.Symbol = o.Symbol()
 		}
 		v := b.Evaluate(o, f, s)
 		checkV2(t, b, o, f, s, v)
@@ -205,7 +230,7 @@ func change(t *testing.T, d *datadriven.TestData, f *policy.Facts, s *policy.Sit
 	}
 	known := map[string]*policy.Known{
 		"equity": &s.Equity, "peak": &s.Peak, "day_loss": &s.DayLoss, "symbol_long": &s.SymbolLong, "gross": &s.Gross,
-		"net_long": &s.NetLong, "net_short": &s.NetShort,
+		"symbol_short": &s.SymbolShort, "net_long": &s.NetLong, "net_short": &s.NetShort,
 	}
 	counts := map[string]*policy.Count{"open_orders": &s.OpenOrders, "losses": &s.ConsecutiveLosses}
 	decimals := map[string]*trade.Decimal{
@@ -253,6 +278,8 @@ func changeMore(t *testing.T, d *datadriven.TestData, s *policy.Situation, arg d
 		s.Reduces = true
 	case "agent":
 		s.Agent = trade.Agent(value)
+	case "instrument":
+		changeInstrument(t, d, s, arg.Vals)
 	case "quote":
 		s.Quote = policy.QuoteFact{Code: trade.Code(value)}
 	case "day":
@@ -283,6 +310,45 @@ func changeMore(t *testing.T, d *datadriven.TestData, s *policy.Situation, arg d
 	}
 }
 
+// changeInstrument takes a code, or a list of symbol:MSFT, currency:EUR, class:crypto, tick:0.01, under:0.0001, lot:1,
+// minimum:1, multiplier:100, on top of a US equity.
+func changeInstrument(t *testing.T, d *datadriven.TestData, s *policy.Situation, vals []string) {
+	t.Helper()
+	i := trade.USEquity(s.Instrument.Symbol)
+	s.Instrument = policy.InstrumentFact{}
+	for _, v := range vals {
+		key, value, _ := strings.Cut(v, ":")
+		switch key {
+		case "us_equity":
+		case "symbol":
+			i.Symbol, _ = trade.ParseSymbol(value)
+		case "currency":
+			i.Currency = value
+		case "class":
+			i.AssetClass = value
+		case "tick":
+			i.Tick = trade.NewUnit(dec(value))
+		case "under":
+			i.TickUnder1 = trade.NewUnit(dec(value))
+		case "lot":
+			i.Lot = trade.NewUnit(dec(value))
+		case "minimum":
+			i.Minimum = dec(value)
+		case "multiplier":
+			i.Multiplier = dec(value)
+		case "none":
+			return
+		default:
+			if strings.ToUpper(v) != v {
+				d.Fatalf(t, "unknown word %s", v)
+			}
+			s.Instrument.Code = trade.Code(v)
+			return
+		}
+	}
+	s.Instrument.Instrument = i
+}
+
 // checkV2 holds a verdict to what must be true of every one.
 func checkV2(t *testing.T, b *policy.Rulebook, o trade.Order, f policy.Facts, s policy.Situation, v policy.Verdict) {
 	t.Helper()
@@ -304,18 +370,58 @@ func checkV2(t *testing.T, b *policy.Rulebook, o trade.Order, f policy.Facts, s 
 	if v.MaxQuantity == nil {
 		return
 	}
-	at := func(q trade.Decimal) policy.Effect {
-		return b.Evaluate(order(t, o.Side().String(), q.String(), o.Symbol().String(), o.LimitPrice().String()), f, s).Effect
-	}
-	if free := f.Position.Sub(f.PendingSells); o.Side() == trade.Sell && o.Quantity().Cmp(free) > 0 {
+	at := func(q trade.Decimal) policy.Effect { return b.Evaluate(withQuantity(t, o, q), f, s).Effect }
+	if free := freeOf(o, f); free.Sign() > 0 && b.Shares(o, s).Value.Cmp(free) > 0 {
 		s.Reduces = true // of what is free it would be one
 	}
 	if at(*v.MaxQuantity) != policy.Allow {
 		t.Errorf("%s, said to pass, does not", v.MaxQuantity)
 	}
-	if at(v.MaxQuantity.Add(trade.Whole(1))) == policy.Allow {
-		t.Errorf("one more than %s passes", v.MaxQuantity)
+	lot := s.Instrument.Lot.Size()
+	if lot.Cmp(dec("1")) < 0 {
+		lot = dec("1")
 	}
+	if more := v.MaxQuantity.Add(lot); at(more) == policy.Allow && (o.ByAmount() || more.Cmp(o.Quantity()) < 0) {
+		t.Errorf("a lot more than %s passes", v.MaxQuantity)
+	}
+}
+
+// freeOf is how many shares an order could close.
+func freeOf(o trade.Order, f policy.Facts) trade.Decimal {
+	if o.Side() == trade.Buy {
+		return dec("0").Sub(f.Position).Sub(f.PendingBuys)
+	}
+	return f.Position.Sub(f.PendingSells)
+}
+
+// withQuantity is the same order of so many shares.
+func withQuantity(t testing.TB, o trade.Order, q trade.Decimal) trade.Order {
+	t.Helper()
+	line := fmt.Sprintf("%s %s %s", o.Side(), q, o.Symbol())
+	if o.StopPrice().Sign() > 0 {
+		line += " stop " + o.StopPrice().String()
+	}
+	switch {
+	case o.Type() == trade.Limit:
+		line += " at " + o.LimitPrice().String()
+	case o.Type() == trade.StopLimit:
+		line += " limit " + o.LimitPrice().String()
+	case o.Type() == trade.Market:
+		line += " market"
+	}
+	line += " " + o.TimeInForce().String()
+	if o.ExtendedHours() {
+		line += " extended"
+	}
+	if sl := o.StopLoss(); sl.Limit.Sign() > 0 {
+		line += " sl=" + sl.Stop.String() + "/" + sl.Limit.String()
+	} else if sl.Stop.Sign() > 0 {
+		line += " sl=" + sl.Stop.String()
+	}
+	if o.TakeProfit().Sign() > 0 {
+		line += " tp=" + o.TakeProfit().String()
+	}
+	return lineOf(t, line)
 }
 
 func TestV2ExampleAllowsAndAllocatesNothing(t *testing.T) {

@@ -65,7 +65,7 @@ type trait struct {
 	exempts bool // a verified reduction is not judged by it (R12)
 	quote   bool // it needs a quote
 	day     bool // it needs the day
-	dormant bool // no order of this release has what it looks at
+	stop    bool // it judges only orders that have a stop loss
 }
 
 // traits is the table of the limits.
@@ -86,8 +86,8 @@ var traits = [kindCount]trait{
 	netExposure:       {name: "net_exposure", code: NetExposureExceedsLimit, unit: inMoney, exempts: true, quote: true},
 	leverage:          {name: "leverage", code: LeverageExceedsLimit, unit: inTimes, exempts: true, quote: true},
 	openOrders:        {name: "open_orders", code: OpenOrdersExceedLimit, unit: inCount, exempts: true},
-	riskPerOrder:      {name: "risk_per_order", code: RiskExceedsLimit, unit: inMoney, exempts: true, dormant: true},
-	stopDistance:      {name: "stop_distance_bps", code: StopDistanceExceedsLimit, unit: inBps, exempts: true, dormant: true},
+	riskPerOrder:      {name: "risk_per_order", code: RiskExceedsLimit, unit: inMoney, exempts: true, quote: true, stop: true},
+	stopDistance:      {name: "stop_distance_bps", code: StopDistanceExceedsLimit, unit: inBps, exempts: true, quote: true, stop: true},
 	dailyLoss:         {name: "daily_loss", code: DailyLossExceedsLimit, unit: inMoney, exempts: true},
 	drawdown:          {name: "drawdown_percent", code: DrawdownExceedsLimit, unit: inPercent, exempts: true},
 	consecutiveLosses: {name: "consecutive_losses", code: ConsecutiveLossesExceedLimit, unit: inCount, exempts: true},

@@ -25,7 +25,7 @@ type Sample struct {
 	Facts  string // what else is so, in the words of the test's files
 	Passes string // an order that passes
 	Worse  string // the facts of what does not, if they are others
-	Stops  string // the order that does not; empty if there is none yet
+	Stops  string // the order that does not
 }
 
 // Limits returns the published table of limits, in the order in which reasons are given.
@@ -52,21 +52,21 @@ func Limits() []LimitRow {
 // limitRows is what there is to say about each limit.
 var limitRows = [kindCount]LimitRow{
 	orderQuantity: {
-		Meaning: "The quantity of the order.",
-		Facts:   "none", Source: "RTS 6 Art. 15(1)(c); SEC 15c3-5(c)(1)(ii); FIA 1.1",
+		Meaning: "The quantity of the order; of an order by amount the shares that it can buy at the bid less market_slippage_bps.",
+		Facts:   "of an order by amount the quote; else none", Source: "RTS 6 Art. 15(1)(c); SEC 15c3-5(c)(1)(ii); FIA 1.1",
 		Breach: "The quantity is over the policy's bound for one order.",
 		Repair: "Send at most max_quantity_now, or the limit of the reason.",
 		Sample: Sample{Limit: `{"deny_above": "200"}`, Facts: "", Passes: "buy 200 AAPL at 100.00", Stops: "buy 201 AAPL at 100.00"},
 	},
 	orderNotional: {
-		Meaning: "Quantity × the higher of the limit price and the ask, for both sides.",
+		Meaning: "What the order is worth at the worst price, for both sides: quantity × that price × the instrument's multiplier, or the amount.",
 		Facts:   "the quote", Source: "RTS 6 Art. 15(1)(b); SEC 15c3-5(c)(1)(ii)",
 		Breach: "The order is worth more than the policy's bound for one order.",
 		Repair: "Send at most max_quantity_now at this price, or fewer at a higher one.",
 		Sample: Sample{Limit: `{"hold_above": "2500.00", "deny_above": "10000.00"}`, Facts: "", Passes: "buy 25 AAPL at 100.00", Stops: "buy 26 AAPL at 100.00"},
 	},
 	priceCollar: {
-		Meaning: "How far the limit of a buy is above the ask, or of a sell below the bid, in parts of that price. On the patient side it is nothing.",
+		Meaning: "How far the limit of a buy is above the ask, or of a sell below the bid, in parts of that price; on the patient side it is nothing. Behind a stop that the market has not reached it is measured from the stop. An order at the market's price is as far away as market_slippage_bps. The limit of a stop loss is measured from its stop, and the furthest counts; a stop and a take profit by themselves have no distance.",
 		Facts:   "the quote", Source: "RTS 6 Art. 15(1)(a); SEC 15c3-5(c)(1)(ii); FIA 1.3, 3.1",
 		Breach: "The limit price is further on the aggressive side of the quote than the policy lets it be.",
 		Repair: "Use a limit nearer to the market, or wait for a person where the reason is a hold.",
@@ -94,21 +94,21 @@ var limitRows = [kindCount]LimitRow{
 		Sample: Sample{Limit: `{"deny_above": "50000.00"}`, Facts: "sent=(1h/bot/AAPL/one/49000)", Passes: "buy 10 AAPL at 100.00", Stops: "buy 11 AAPL at 100.00"},
 	},
 	similarOrders: {
-		Meaning: "Earlier orders in the window of the same account, symbol, side, type, quantity and prices.",
+		Meaning: "Earlier orders in the window of the same account, symbol, side, type, quantity or amount, and prices.",
 		Facts:   "what was sent", Source: "SEC 15c3-5(c)(1)(ii)",
 		Breach: "The same order was sent a short while ago.",
 		Repair: "If it is meant, wait until retry_after, or for a person where the reason is a hold.",
 		Sample: Sample{Limit: `{"hold_above": "0", "window": "30s"}`, Facts: "similar=(30s)", Passes: "buy 10 AAPL at 100.00", Worse: "similar=(29s)", Stops: "buy 10 AAPL at 100.00"},
 	},
 	positionQuantity: {
-		Meaning: "Shares held, and every buy that waits or is unknown, and this one if it is a buy.",
+		Meaning: "Of a buy, shares held and every buy that waits or is unknown, with this one; of a short sale, shares owed and every sell likewise.",
 		Facts:   "the position and the buys that wait", Source: "RTS 6 Art. 17(4); FIA 1.2",
 		Breach: "The position would be larger than the policy lets, if all buys are filled.",
 		Repair: "Send at most max_quantity_now, or reduce the position.",
 		Sample: Sample{Limit: `{"deny_above": "500"}`, Facts: "position=490", Passes: "buy 10 AAPL at 100.00", Stops: "buy 11 AAPL at 100.00"},
 	},
 	positionNotional: {
-		Meaning: "What the position and the buys of the symbol are worth at worst, with this one.",
+		Meaning: "What the position and the orders of the symbol are worth at worst on the side that the order adds to, with this one.",
 		Facts:   "the exposure in the symbol; the quote", Source: "RTS 6 Art. 15(4), 17(4); SEC 15c3-5(c)(1)(i); FIA 1.2",
 		Breach: "The position would be worth more than the policy lets, if all buys are filled.",
 		Repair: "Send at most max_quantity_now, or reduce the position.",
@@ -150,18 +150,18 @@ var limitRows = [kindCount]LimitRow{
 		Sample: Sample{Limit: `{"deny_above": "10"}`, Facts: "open_orders=9", Passes: "buy 10 AAPL at 100.00", Worse: "open_orders=10", Stops: "buy 10 AAPL at 100.00"},
 	},
 	riskPerOrder: {
-		Meaning: "What an order with a stop loss loses if it is filled and stopped. No order of this release has one.",
-		Facts:   "none", Source: "RTS 6 Art. 15(4)",
+		Meaning: "What an order with a stop loss loses if it costs the worst price and is sold at its stop loss: the difference × quantity × multiplier. An order without one is not judged.",
+		Facts:   "the quote", Source: "RTS 6 Art. 15(4)",
 		Breach: "The order would lose more at its stop loss than the policy lets.",
 		Repair: "Use a nearer stop loss or a smaller quantity.",
-		Sample: Sample{Limit: `{"deny_above": "250.00"}`, Facts: "", Passes: "buy 10 AAPL at 100.00"},
+		Sample: Sample{Limit: `{"deny_above": "250.00"}`, Facts: "", Passes: "buy 50 AAPL at 100.00 sl=95.00", Stops: "buy 51 AAPL at 100.00 sl=95.00"},
 	},
 	stopDistance: {
-		Meaning: "How far the stop loss of an order is from its price. No order of this release has one.",
-		Facts:   "none", Source: "RTS 6 Art. 15(1)(a)",
+		Meaning: "How far the stop loss of an order is below the worst price, in parts of that price. An order without one is not judged.",
+		Facts:   "the quote", Source: "RTS 6 Art. 15(1)(a)",
 		Breach: "The stop loss is further from the price than the policy lets.",
 		Repair: "Use a nearer stop loss.",
-		Sample: Sample{Limit: `{"deny_above": "500"}`, Facts: "", Passes: "buy 10 AAPL at 100.00"},
+		Sample: Sample{Limit: `{"deny_above": "500"}`, Facts: "", Passes: "buy 10 AAPL at 100.00 sl=95.00", Stops: "buy 10 AAPL at 100.00 sl=94.99"},
 	},
 	dailyLoss: {
 		Meaning: "The loss since the day began, realised plus unrealised, at the side of the market that is worse.",

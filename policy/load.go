@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 
-	"sallyport/trade"
 	"sallyport/wire"
 )
 
@@ -42,16 +41,4 @@ func saysVersion2(raw []byte) bool {
 	}
 	m, n := v.Member("version")
 	return n > 0 && m.Kind == wire.Number && m.Text == "2"
-}
-
-// Worth returns what an order counts for where orders are added up by value (R13), and what is recorded of it when it is
-// sent: its quantity at the worst price. Where no quote can be used it is what the order itself says, and not known if
-// it says nothing.
-func (b *Rulebook) Worth(o trade.Order, s Situation) Known {
-	if !b.IsValid() || o.IsZero() {
-		return Known{}
-	}
-	j := judge{book: b, o: o, s: s}
-	j.begin()
-	return Known{Value: j.notional, Known: j.worst.Sign() > 0}
 }

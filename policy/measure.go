@@ -16,11 +16,16 @@ type judge struct {
 	f    Facts
 	s    Situation
 
-	quote    trade.Code    // why no quote can be used; empty if one can
-	worst    trade.Decimal // what a share may cost: the higher of limit and ask
-	quantity trade.Decimal
-	notional trade.Decimal // quantity × worst
-	reduces  bool          // by the facts: sells no more than is held and not yet being sold
+	quote     trade.Code    // why no quote can be used; empty if one can
+	worst     trade.Decimal // what a share may cost
+	reference trade.Decimal // the far side of the quote, or the stop where that is higher
+	value     trade.Decimal // worst × the instrument's multiplier: what a share counts for
+
+	asked    trade.Decimal // the shares of the order as it is
+	quantity trade.Decimal // at most; nothing of an order by amount that no quote can value
+	notional trade.Decimal // quantity × value, or the amount
+	effect   effect
+	sized    bool // another quantity is tried, of which it is known that it fits the lot
 }
 
 // reading is what a limit measures: num, or num × scale / den where it is a ratio. Ratios are never divided, so that
@@ -36,20 +41,19 @@ type reading struct {
 // begin looks at the quote once, and at the order as it is.
 func (j *judge) begin() {
 	j.quote = j.book.quotes.judge(&j.s.Quote)
-	j.worst = j.o.LimitPrice()
-	if j.quote == "" && j.s.Quote.Ask.Cmp(j.worst) > 0 {
-		j.worst = j.s.Quote.Ask
+	j.price()
+	j.asked = j.shares().Value
+	j.resize(j.asked)
+	if j.o.ByAmount() {
+		j.notional = j.o.Amount()
 	}
-	j.resize(j.o.Quantity())
 }
 
 // resize makes it an order of another quantity, all else equal.
 func (j *judge) resize(quantity trade.Decimal) {
 	j.quantity = quantity
-	j.notional = quantity.Mul(j.worst)
-	free := available(j.f)
-	j.reduces = j.o.Side() == trade.Sell && j.f.PositionKnown && quantity.Cmp(free) <= 0 &&
-		(j.s.Reduces || j.o.Quantity().Cmp(free) > 0)
+	j.notional = quantity.Mul(j.value)
+	j.effect = j.affects()
 }
 
 // judge says why a quote cannot be used.
@@ -74,7 +78,11 @@ func (q *Quotes) judge(f *QuoteFact) trade.Code {
 
 // read measures what a limit of a rule looks at. It fills in a zero reading: returning one would cost as much as the rest.
 func (j *judge) read(r *bookRule, l *limit, v *reading) {
-	if traits[l.kind].quote && j.quote != "" {
+	t := traits[l.kind]
+	if v.off = t.stop && j.o.StopLoss().IsZero(); v.off {
+		return
+	}
+	if j.quote != "" && (t.quote || t.unit == inShares && j.o.ByAmount()) {
 		v.missing = j.quote
 		return
 	}
@@ -90,13 +98,21 @@ func (j *judge) read(r *bookRule, l *limit, v *reading) {
 	case positionQuantity:
 		j.position(v)
 	case positionNotional, positionEquity:
-		j.exposure(l.kind, &j.s.SymbolLong, v)
+		side := &j.s.SymbolLong
+		if j.o.Side() == trade.Sell {
+			side = &j.s.SymbolShort
+		}
+		j.exposure(l.kind, side, v)
 	case grossExposure, leverage:
 		j.exposure(l.kind, &j.s.Gross, v)
 	case netExposure:
 		j.net(v)
 	case openOrders:
 		v.count(j.s.OpenOrders, 1)
+	case riskPerOrder:
+		v.num = j.quantity.Mul(j.atRisk().MulUp(j.multiplier()))
+	case stopDistance:
+		v.ratio, v.num, v.den = true, j.atRisk(), j.worst
 	case consecutiveLosses:
 		v.count(j.s.ConsecutiveLosses, 0)
 	case dailyLoss:
@@ -104,26 +120,46 @@ func (j *judge) read(r *bookRule, l *limit, v *reading) {
 		if !j.s.DayLoss.Known {
 			v.missing = LossUnavailable
 		}
-	case drawdown:
+	default:
 		j.drawdown(v)
-	default: // risk_per_order and stop_distance_bps: no order has a stop loss
-		v.off = true
 	}
 }
 
-// collar measures how far a buy's limit is above the ask, and a sell's below the bid. A limit on the patient side is no
-// distance at all.
+// atRisk is what a share of a buy loses if it costs the worst price and is sold at its stop loss.
+func (j *judge) atRisk() trade.Decimal {
+	d := j.worst.Sub(j.o.StopLoss().Stop)
+	if d.Sign() < 0 {
+		return trade.Decimal{}
+	}
+	return d
+}
+
+// collar measures how far the prices of an order are on the aggressive side. A limit is measured from the far side of the
+// quote, or from its stop where the market must go further first; a limit on the patient side is no distance at all. An
+// order at the market's price is as far away as the slippage. The limit of a stop loss is measured from its stop, which
+// has no distance itself: nor has a take profit, both being on the patient side.
 func (j *judge) collar(v *reading) {
 	v.ratio = true
-	if j.o.Side() == trade.Sell {
+	switch {
+	case atMarket(j.o.Type()):
+		v.num, v.den = j.book.quotes.slip, trade.Whole(1)
+	case j.o.Side() == trade.Sell:
 		v.den = j.s.Quote.Bid
+		if stop := j.o.StopPrice(); stop.Sign() > 0 && stop.Cmp(v.den) < 0 {
+			v.den = stop
+		}
 		v.num = v.den.Sub(j.o.LimitPrice())
-	} else {
-		v.den = j.s.Quote.Ask
+	default:
+		v.den = j.reference
 		v.num = j.o.LimitPrice().Sub(v.den)
 	}
 	if v.num.Sign() < 0 {
 		v.num = trade.Decimal{}
+	}
+	if exit := j.o.StopLoss(); exit.Limit.Sign() > 0 {
+		if d := exit.Stop.Sub(exit.Limit); d.Mul(v.den).Cmp(v.num.Mul(exit.Stop)) > 0 {
+			v.num, v.den = d, exit.Stop
+		}
 	}
 }
 
@@ -182,20 +218,17 @@ func (v *reading) count(c Count, more uint32) {
 	}
 }
 
-// adds is what the order adds to the long side: a sell adds nothing to it.
-func (j *judge) adds(d trade.Decimal) trade.Decimal {
-	if j.o.Side() == trade.Sell {
-		return trade.Decimal{}
-	}
-	return d
-}
-
+// position is the side that the order adds to: what is held and every buy, or what is owed and every sell.
 func (j *judge) position(v *reading) {
-	if !j.f.PositionKnown || j.f.Position.Sign() < 0 || j.f.PendingBuys.Sign() < 0 {
+	f, buys := &j.f, j.o.Side() == trade.Buy
+	switch {
+	case !f.PositionKnown, buys && f.Position.Sign() < 0, f.PendingBuys.Sign() < 0, f.PendingSells.Sign() < 0:
 		v.missing = PositionUnavailable
-		return
+	case buys:
+		v.num = f.Position.Add(f.PendingBuys).Add(j.quantity)
+	default:
+		v.num = f.PendingSells.Sub(f.Position).Add(j.quantity)
 	}
-	v.num = j.f.Position.Add(j.f.PendingBuys).Add(j.adds(j.quantity))
 }
 
 func (j *judge) exposure(k kind, before *Known, v *reading) {
@@ -203,7 +236,7 @@ func (j *judge) exposure(k kind, before *Known, v *reading) {
 		v.missing = ExposureUnavailable
 		return
 	}
-	v.num = before.Value.Add(j.adds(j.notional))
+	v.num = before.Value.Add(j.notional)
 	if k == positionEquity || k == leverage {
 		if !j.s.Equity.Known {
 			v.missing = EquityUnavailable

@@ -25,36 +25,40 @@ type naiveLimit struct {
 }
 
 type naiveRule struct {
-	id             string
-	symbols, sides []string
-	agents         []string // nil: all
-	deny           bool
-	session        string
-	limits         []naiveLimit
+	id                          string
+	symbols, sides, types, tifs []string
+	agents                      []string // nil: all
+	deny, stopLoss              bool
+	short, fractional, extended bool
+	session                     string
+	limits                      []naiveLimit
 }
 
 type naivePolicy struct {
-	maxAge    time.Duration
-	maxSpread string
-	rules     []naiveRule
+	maxAge              time.Duration
+	maxSpread, slippage string
+	rules               []naiveRule
 }
 
 func (p naivePolicy) file() string {
 	var rules []string
 	list := func(words []string) string { return `["` + strings.Join(words, `", "`) + `"]` }
 	for _, r := range p.rules {
-		s := fmt.Sprintf(`{"id": %q, "match": {"symbols": %s, "sides": %s`, r.id, list(r.symbols), list(r.sides))
+		s := fmt.Sprintf(`{"id": %q, "match": {"symbols": %s, "sides": %s, "order_types": %s, "time_in_force": %s`,
+			r.id, list(r.symbols), list(r.sides), list(r.types), list(r.tifs))
 		if r.agents != nil {
 			s += `, "agents": ` + list(r.agents)
 		}
 		s += "}"
-		if r.session != "" {
-			s += fmt.Sprintf(`, "require": {"session": %q}`, r.session)
-		}
 		if r.deny {
 			rules = append(rules, s+`, "effect": "deny"}`)
 			continue
 		}
+		require := fmt.Sprintf(`, "require": {"stop_loss": %t`, r.stopLoss)
+		if r.session != "" {
+			require += fmt.Sprintf(`, "session": %q`, r.session)
+		}
+		s += require + fmt.Sprintf(`}, "allow": {"short": %t, "fractional": %t, "extended_hours": %t}`, r.short, r.fractional, r.extended)
 		var limits []string
 		for _, l := range r.limits {
 			var parts []string
@@ -74,8 +78,8 @@ func (p naivePolicy) file() string {
 		rules = append(rules, s+`, "limits": {`+strings.Join(limits, ", ")+"}}")
 	}
 	return fmt.Sprintf(`{"version": 2, "currency": "USD", "timezone": "UTC",
-		"quotes": {"sources": ["file"], "max_age": "%ds", "max_spread_bps": %q}, "rules": [%s]}`,
-		p.maxAge/time.Second, p.maxSpread, strings.Join(rules, ",\n"))
+		"quotes": {"sources": ["file"], "max_age": "%ds", "max_spread_bps": %q, "market_slippage_bps": %q}, "rules": [%s]}`,
+		p.maxAge/time.Second, p.maxSpread, p.slippage, strings.Join(rules, ",\n"))
 }
 
 func r(d trade.Decimal) *big.Rat { return q(d.String()) }
@@ -88,55 +92,210 @@ func q(s string) *big.Rat {
 	return x
 }
 
+// naiveOrder is an order and what it comes to.
+type naiveOrder struct {
+	o                         trade.Order
+	f                         policy.Facts
+	s                         policy.Situation
+	usable                    bool
+	worst, quantity, notional *big.Rat
+	effect                    string // blind, flip, short, reduce, open
+}
+
+// nine rounds at the ninth place, up or down.
+func nine(x *big.Rat, up bool) *big.Rat {
+	scaled := new(big.Rat).Mul(x, q("1000000000"))
+	n := new(big.Int).Div(scaled.Num(), scaled.Denom())
+	if up && !scaled.IsInt() {
+		n.Add(n, big.NewInt(1))
+	}
+	return new(big.Rat).Quo(new(big.Rat).SetInt(n), q("1000000000"))
+}
+
+func most(of ...*big.Rat) *big.Rat {
+	x := new(big.Rat)
+	for _, y := range of {
+		if y.Cmp(x) > 0 {
+			x = y
+		}
+	}
+	return x
+}
+
+func sub(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
+func add(a, b *big.Rat) *big.Rat { return new(big.Rat).Add(a, b) }
+func mul(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
+
+func (p naivePolicy) order(o trade.Order, f policy.Facts, s policy.Situation) naiveOrder {
+	n := naiveOrder{o: o, f: f, s: s, usable: p.usable(s.Quote)}
+	slip := nine(new(big.Rat).Quo(q(p.slippage), q("10000")), true)
+	market := o.Type() == trade.Market || o.Type() == trade.Stop
+	far := r(o.StopPrice())
+	n.worst = most(r(o.LimitPrice()), r(o.StopPrice()))
+	if n.usable {
+		n.worst = most(n.worst, r(s.Quote.Ask))
+		if o.Side() == trade.Buy {
+			far = most(far, r(s.Quote.Ask))
+		} else {
+			far = most(far, r(s.Quote.Bid))
+		}
+	}
+	if market {
+		n.worst = most(n.worst, nine(mul(far, add(q("1"), slip)), true))
+	}
+	n.quantity = r(o.Quantity())
+	n.notional = mul(n.quantity, n.worst)
+	if o.ByAmount() {
+		n.notional = r(o.Amount())
+		if low := nine(mul(r(s.Quote.Bid), sub(q("1"), slip)), false); n.usable && low.Sign() > 0 {
+			n.quantity = nine(new(big.Rat).Quo(n.notional, low), true)
+		}
+	}
+	n.effect = p.effect(n)
+	return n
+}
+
+// effect says what an order does to the position.
+func (p naivePolicy) effect(n naiveOrder) string {
+	shorts := slices.ContainsFunc(p.rules, func(r naiveRule) bool { return r.short && !r.deny })
+	sells := n.o.Side() == trade.Sell
+	position := r(n.f.Position)
+	switch {
+	case n.f.PendingBuys.Sign() < 0 || n.f.PendingSells.Sign() < 0:
+		return "blind"
+	case !n.f.PositionKnown && (sells || shorts):
+		return "blind"
+	case !n.f.PositionKnown:
+		return "open"
+	case sells:
+		free := most(sub(position, r(n.f.PendingSells)))
+		switch {
+		case n.quantity.Cmp(free) <= 0 && n.s.Reduces:
+			return "reduce"
+		case n.quantity.Cmp(free) <= 0:
+			return "open"
+		case free.Sign() > 0 || position.Sign() > 0 && shorts:
+			return "flip"
+		}
+		return "short"
+	case position.Sign() >= 0:
+		return "open"
+	}
+	owed := most(sub(new(big.Rat).Neg(position), r(n.f.PendingBuys)))
+	switch {
+	case n.quantity.Sign() == 0 || n.quantity.Cmp(owed) > 0 || n.o.HasExits():
+		return "flip"
+	case n.s.Reduces:
+		return "reduce"
+	}
+	return "open"
+}
+
+// fits says whether the instrument takes the order.
+func (n naiveOrder) fits() bool {
+	i := n.s.Instrument
+	if i.Code != "" || i.Symbol != n.o.Symbol() || i.Currency != "USD" || i.AssetClass != "us_equity" {
+		return false
+	}
+	for _, price := range []trade.Decimal{n.o.LimitPrice(), n.o.StopPrice(), n.o.StopLoss().Stop, n.o.StopLoss().Limit, n.o.TakeProfit()} {
+		tick := i.Tick.Size()
+		if price.Cmp(trade.Whole(1)) < 0 {
+			tick = i.TickUnder1.Size()
+		}
+		if !new(big.Rat).Quo(r(price), r(tick)).IsInt() {
+			return false
+		}
+	}
+	one := q("1")
+	parts := r(i.Lot.Size()).Cmp(one) == 0 && r(i.Minimum).Cmp(one) <= 0
+	whole := new(big.Rat).Quo(r(n.o.Quantity()), r(i.Lot.Size())).IsInt() && n.o.Quantity().Cmp(i.Minimum) >= 0
+	if n.o.ByAmount() {
+		return r(i.Lot.Size()).Cmp(one) <= 0 && r(i.Minimum).Cmp(one) <= 0
+	}
+	return whole || parts && !n.o.Quantity().IsWhole()
+}
+
+// exits says whether the exits wait.
+func (n naiveOrder) exits() bool {
+	stop, profit := n.o.StopLoss().Stop, n.o.TakeProfit()
+	if stop.Sign() == 0 && profit.Sign() == 0 {
+		return true
+	}
+	if !n.usable {
+		return n.o.Type() != trade.Market
+	}
+	if n.o.StopPrice().Cmp(n.s.Quote.Ask) > 0 {
+		return true
+	}
+	market := n.o.Type() == trade.Market || n.o.Type() == trade.Stop
+	return (stop.Sign() == 0 || stop.Cmp(n.s.Quote.Bid) < 0) && !(market && profit.Sign() > 0 && profit.Cmp(n.s.Quote.Ask) <= 0)
+}
+
 // judge returns allow, hold, deny or halt.
 func (p naivePolicy) judge(o trade.Order, f policy.Facts, s policy.Situation) string {
-	free := new(big.Rat).Sub(r(f.Position), r(f.PendingSells))
-	if free.Sign() < 0 || f.PendingSells.Sign() < 0 {
-		free = new(big.Rat)
-	}
-	sells := o.Side() == trade.Sell
-	covered := f.PositionKnown && r(o.Quantity()).Cmp(free) <= 0
-	reduces := sells && covered && s.Reduces
+	n := p.order(o, f, s)
 	worst := 0
 	rise := func(word string) { worst = max(worst, slices.Index(naiveWords, word)) }
-	if sells && !covered {
+	if n.effect == "blind" || n.effect == "flip" || !n.fits() || !n.exits() {
 		rise("deny")
 	}
 	matched := false
 	for _, rule := range p.rules {
 		if !slices.Contains(rule.symbols, o.Symbol().String()) || !slices.Contains(rule.sides, o.Side().String()) ||
+			!slices.Contains(rule.types, o.Type().String()) || !slices.Contains(rule.tifs, o.TimeInForce().String()) ||
 			rule.agents != nil && !slices.Contains(rule.agents, string(s.Agent)) {
 			continue
 		}
 		matched = true
 		if rule.deny {
-			if !reduces {
+			if n.effect != "reduce" {
 				rise("deny")
 			}
 			continue
 		}
-		open := rule.session == "" || s.Session.Code == "" && (s.Session.Regular || rule.session == "extended" && s.Session.Extended)
-		if !open {
+		if !rule.permits(n) || !rule.open(n) {
 			rise("deny")
 		}
 		for _, l := range rule.limits {
-			rise(p.limit(l, rule.id, o, f, s, reduces))
+			rise(p.limit(l, rule.id, n))
 		}
 	}
-	if !matched && !reduces {
+	if !matched && n.effect != "reduce" {
 		rise("deny")
 	}
 	return naiveWords[worst]
 }
 
+func (rule naiveRule) permits(n naiveOrder) bool {
+	if n.effect == "reduce" {
+		return true
+	}
+	return (rule.fractional || n.o.Quantity().IsWhole() && !n.o.ByAmount()) && (rule.extended || !n.o.ExtendedHours()) &&
+		(!rule.stopLoss || n.o.StopLoss().Stop.Sign() > 0) && (rule.short || n.effect != "short")
+}
+
+// open says whether the session is the one that the rule requires.
+func (rule naiveRule) open(n naiveOrder) bool {
+	s := n.s.Session
+	switch {
+	case rule.session == "":
+		return true
+	case s.Code != "" || rule.session == "regular" && n.o.ExtendedHours():
+		return false
+	case n.o.TimeInForce() == trade.OPG:
+		return !s.Regular && s.RegularOpens.After(n.s.At)
+	}
+	return s.Regular || rule.session == "extended" && s.Extended
+}
+
 var naiveWords = []string{"allow", "hold", "deny", "halt"}
 
-func (p naivePolicy) limit(l naiveLimit, id string, o trade.Order, f policy.Facts, s policy.Situation, reduces bool) string {
+func (p naivePolicy) limit(l naiveLimit, id string, n naiveOrder) string {
 	stillJudged := []string{"price_collar_bps", "similar_orders", "orders_per_minute"}
-	if reduces && !slices.Contains(stillJudged, l.name) {
+	if n.effect == "reduce" && !slices.Contains(stillJudged, l.name) {
 		return "allow"
 	}
-	v, known := p.value(l, id, o, f, s)
+	v, known := p.value(l, id, n)
 	if !known {
 		return "deny"
 	}
@@ -162,77 +321,71 @@ func (p naivePolicy) usable(x policy.QuoteFact) bool {
 	return bps.Cmp(q(p.maxSpread)) <= 0
 }
 
+// ratio is x of so much, in so many parts; nil is more than every bound.
+func ratio(x, of *big.Rat, scale string) *big.Rat {
+	if of.Sign() <= 0 {
+		if x.Sign() > 0 {
+			return nil
+		}
+		return new(big.Rat)
+	}
+	return new(big.Rat).Quo(mul(x, q(scale)), of)
+}
+
 // value returns what a limit measures; nil is more than every bound.
-func (p naivePolicy) value(l naiveLimit, id string, o trade.Order, f policy.Facts, s policy.Situation) (*big.Rat, bool) {
+func (p naivePolicy) value(l naiveLimit, id string, n naiveOrder) (*big.Rat, bool) {
 	needsQuote := []string{
 		"order_notional", "price_collar_bps", "notional_per_day", "position_notional", "position_equity_percent",
-		"gross_exposure", "net_exposure", "leverage",
+		"gross_exposure", "net_exposure", "leverage", "risk_per_order", "stop_distance_bps",
 	}
-	if slices.Contains(needsQuote, l.name) && !p.usable(s.Quote) {
+	stops, s, f := l.name == "risk_per_order" || l.name == "stop_distance_bps", n.s, n.f
+	if stops && n.o.StopLoss().Stop.Sign() == 0 {
+		return new(big.Rat).SetInt64(-1), true // below every bound
+	}
+	inShares := l.name == "order_quantity" || l.name == "position_quantity"
+	if !n.usable && (slices.Contains(needsQuote, l.name) || inShares && n.o.ByAmount()) {
 		return nil, false
 	}
-	bid, ask, price := r(s.Quote.Bid), r(s.Quote.Ask), r(o.LimitPrice())
-	worst := price
-	if ask.Cmp(price) > 0 {
-		worst = ask
+	buys := n.o.Side() == trade.Buy
+	side := s.SymbolLong
+	if !buys {
+		side = s.SymbolShort
 	}
-	notional := new(big.Rat).Mul(r(o.Quantity()), worst)
-	buys := o.Side() == trade.Buy
-	added := new(big.Rat)
-	if buys {
-		added = notional
-	}
-	sum := func(x policy.Known, and *big.Rat) (*big.Rat, bool) {
-		return new(big.Rat).Add(r(x.Value), and), x.Known && x.Value.Sign() >= 0
-	}
-	ratio := func(x, of *big.Rat, scale string) *big.Rat {
-		if of.Sign() <= 0 {
-			if x.Sign() > 0 {
-				return nil
-			}
-			return new(big.Rat)
-		}
-		return new(big.Rat).Quo(new(big.Rat).Mul(x, q(scale)), of)
+	sum := func(x policy.Known) (*big.Rat, bool) {
+		return add(r(x.Value), n.notional), x.Known && x.Value.Sign() >= 0
 	}
 	whole := func(c policy.Count, more int64) (*big.Rat, bool) {
 		return new(big.Rat).SetInt64(int64(c.N) + more), c.Known && c.N >= 0
 	}
-	positive := func(x *big.Rat) *big.Rat {
-		if x.Sign() < 0 {
-			return new(big.Rat)
-		}
-		return x
-	}
 	switch l.name {
 	case "order_quantity":
-		return r(o.Quantity()), true
+		return n.quantity, true
 	case "order_notional":
-		return notional, true
+		return n.notional, true
 	case "price_collar_bps":
-		if buys {
-			return positive(ratio(new(big.Rat).Sub(price, ask), ask, "10000")), true
-		}
-		return positive(ratio(new(big.Rat).Sub(bid, price), bid, "10000")), true
+		return p.collar(n), true
 	case "position_quantity":
-		x := new(big.Rat).Add(r(f.Position), r(f.PendingBuys))
+		known := f.PositionKnown && f.PendingSells.Sign() >= 0 && f.PendingBuys.Sign() >= 0
 		if buys {
-			x.Add(x, r(o.Quantity()))
+			return add(add(r(f.Position), r(f.PendingBuys)), n.quantity), known && f.Position.Sign() >= 0
 		}
-		return x, f.PositionKnown && f.Position.Sign() >= 0 && f.PendingBuys.Sign() >= 0
+		return add(sub(r(f.PendingSells), r(f.Position)), n.quantity), known
 	case "position_notional":
-		return sum(s.SymbolLong, added)
+		return sum(side)
 	case "gross_exposure":
-		return sum(s.Gross, added)
+		return sum(s.Gross)
 	case "position_equity_percent":
-		x, ok := sum(s.SymbolLong, added)
+		x, ok := sum(side)
 		return ratio(x, r(s.Equity.Value), "100"), ok && s.Equity.Known
 	case "leverage":
-		x, ok := sum(s.Gross, added)
+		x, ok := sum(s.Gross)
 		return ratio(x, r(s.Equity.Value), "1"), ok && s.Equity.Known
 	case "net_exposure":
-		long, short := new(big.Rat).Add(r(s.NetLong.Value), added), r(s.NetShort.Value)
-		if !buys {
-			short.Add(short, notional)
+		long, short := r(s.NetLong.Value), r(s.NetShort.Value)
+		if buys {
+			long = add(long, n.notional)
+		} else {
+			short = add(short, n.notional)
 		}
 		if short.Cmp(long) > 0 {
 			long = short
@@ -245,12 +398,37 @@ func (p naivePolicy) value(l naiveLimit, id string, o trade.Order, f policy.Fact
 	case "daily_loss":
 		return r(s.DayLoss.Value), s.DayLoss.Known
 	case "drawdown_percent":
-		lost := positive(new(big.Rat).Sub(r(s.Peak.Value), r(s.Equity.Value)))
+		lost := most(sub(r(s.Peak.Value), r(s.Equity.Value)))
 		return ratio(lost, r(s.Peak.Value), "100"), s.Equity.Known && s.Peak.Known && s.Peak.Value.Sign() > 0
-	case "risk_per_order", "stop_distance_bps":
-		return new(big.Rat).SetInt64(-1), true // below every bound
+	case "risk_per_order":
+		return mul(n.quantity, most(sub(n.worst, r(n.o.StopLoss().Stop)))), true
+	case "stop_distance_bps":
+		return ratio(most(sub(n.worst, r(n.o.StopLoss().Stop))), n.worst, "10000"), true
 	}
-	return naiveHistory(l, id, s, notional)
+	return naiveHistory(l, id, s, n.notional)
+}
+
+// collar is how far the prices of an order are on the aggressive side.
+func (p naivePolicy) collar(n naiveOrder) *big.Rat {
+	limit, stop, bid, ask := r(n.o.LimitPrice()), r(n.o.StopPrice()), r(n.s.Quote.Bid), r(n.s.Quote.Ask)
+	var x *big.Rat
+	switch {
+	case n.o.Type() == trade.Market || n.o.Type() == trade.Stop:
+		x = mul(nine(new(big.Rat).Quo(q(p.slippage), q("10000")), true), q("10000"))
+	case n.o.Side() == trade.Buy:
+		from := most(ask, stop)
+		x = ratio(sub(limit, from), from, "10000")
+	default:
+		from := bid
+		if stop.Sign() > 0 && stop.Cmp(bid) < 0 {
+			from = stop
+		}
+		x = ratio(sub(from, limit), from, "10000")
+	}
+	if exit := n.o.StopLoss(); exit.Limit.Sign() > 0 {
+		return most(x, ratio(sub(r(exit.Stop), r(exit.Limit)), r(exit.Stop), "10000"))
+	}
+	return most(x)
 }
 
 // naiveHistory counts the events itself.
@@ -310,12 +488,11 @@ func TestTwoEvaluatorsAgree(t *testing.T) {
 		if err != nil {
 			t.Skip(err) // a policy that is not valid: a shadowed rule, a limit that no order can reach
 		}
-		for range 30 {
+		for range 80 {
 			o, f, s := drawCase(t)
 			v := b.Evaluate(o, f, s)
 			if got, want := verdictWord(v), p.judge(o, f, s); got != want {
-				t.Fatalf("%s\n%s of %s %s at %s in %+v, %+v: %s, and naively %s: %+v",
-					p.file(), o.Side(), o.Quantity(), o.Symbol(), o.LimitPrice(), f, s, got, want, v.Reasons)
+				t.Fatalf("%s\n%s in %+v, %+v: %s, and naively %s: %+v", p.file(), o.Line(), f, s, got, want, v.Reasons)
 			}
 			if again := b.Evaluate(o, f, s); !reflect.DeepEqual(again, v) {
 				t.Fatalf("judged twice: %+v and %+v", v, again)

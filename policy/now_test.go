@@ -13,7 +13,7 @@ import (
 
 // resized is the same order of another quantity.
 func resized(t testing.TB, o trade.Order, n int) trade.Order {
-	return order(t, o.Side().String(), strconv.Itoa(n), o.Symbol().String(), o.LimitPrice().String())
+	return withQuantity(t, o, trade.Whole(uint32(n)))
 }
 
 // TestTheLargestQuantityIsTheLargest counts down from the order that was denied, and asks the naive evaluator.
@@ -34,19 +34,20 @@ func TestTheLargestQuantityIsTheLargest(t *testing.T) {
 				}
 				continue
 			}
-			if free := f.Position.Sub(f.PendingSells); o.Side() == trade.Sell && o.Quantity().Cmp(free) > 0 {
+			shares := b.Shares(o, s).Value
+			if free := freeOf(o, f); free.Sign() > 0 && shares.Cmp(free) > 0 {
 				s.Reduces = true // of what is free it would be one
 			}
-			n, _ := strconv.Atoi(o.Quantity().String())
-			for n--; n > 0 && p.judge(resized(t, o, n), f, s) != "allow"; n-- {
+			n, _ := strconv.Atoi(shares.QuoWhole(trade.Whole(1)).String())
+			for ; n > 0 && p.judge(resized(t, o, n), f, s) != "allow"; n-- {
 			}
 			if got := "0"; v.MaxQuantity != nil {
 				if got = v.MaxQuantity.String(); got != strconv.Itoa(n) {
-					rt.Fatalf("%s\n%s %s: %s is offered, not %d", p.file(), o.Side(), o.Quantity(), got, n)
+					rt.Fatalf("%s\n%s: %s is offered, not %d: %+v", p.file(), o.Line(), got, n, v.Reasons)
 				}
 				offered++
 			} else if n > 0 {
-				rt.Fatalf("%s\n%s %s: nothing is offered, and %d passes", p.file(), o.Side(), o.Quantity(), n)
+				rt.Fatalf("%s\n%s: nothing is offered, and %d passes", p.file(), o.Line(), n)
 			}
 		}
 	})
@@ -65,7 +66,7 @@ func TestRetryAfterIsWhenItIsCured(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		for range 80 {
+		for range 200 {
 			o, f, s := drawCase(t)
 			v := b.Evaluate(o, f, s)
 			if v.RetryAfter.IsZero() {
@@ -74,10 +75,10 @@ func TestRetryAfterIsWhenItIsCured(t *testing.T) {
 			if v.Effect != policy.Deny || len(v.Halts) > 0 || !v.RetryAfter.After(s.At) {
 				t.Fatalf("a time is given with %+v", v)
 			}
-			if at := b.Evaluate(o, f, later(s, v.RetryAfter)); at.Effect == policy.Deny {
+			if at := b.Evaluate(o, f, later(o, s, v.RetryAfter)); at.Effect == policy.Deny {
 				t.Fatalf("%s\n%s later it is still denied: %+v", p.file(), v.RetryAfter.Sub(s.At), at.Reasons)
 			}
-			if at := b.Evaluate(o, f, later(s, v.RetryAfter.Add(-1))); at.Effect != policy.Deny {
+			if at := b.Evaluate(o, f, later(o, s, v.RetryAfter.Add(-1))); at.Effect != policy.Deny {
 				t.Fatalf("%s\na nanosecond before %s it is denied no more", p.file(), v.RetryAfter.Sub(s.At))
 			}
 			cured++
@@ -89,8 +90,11 @@ func TestRetryAfterIsWhenItIsCured(t *testing.T) {
 }
 
 // later is the same situation at another time. A new day begins without a loss.
-func later(s policy.Situation, at time.Time) policy.Situation {
+func later(o trade.Order, s policy.Situation, at time.Time) policy.Situation {
 	s.At = at
+	if opens := s.Session.RegularOpens; !opens.IsZero() && !at.Before(opens) {
+		s.Session.Regular, s.Session.RegularOpens = o.TimeInForce() != trade.OPG, at.Add(time.Hour) // an auction has another day
+	}
 	if !at.Before(s.Day.End) {
 		s.Day = policy.Day{Start: s.Day.End, End: s.Day.End.Add(24 * time.Hour)}
 		if s.DayLoss.Value.Sign() > 0 {

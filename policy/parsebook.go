@@ -33,6 +33,7 @@ type World struct {
 // stand. The error is a *ConfigError with every problem of the file and of what its rules come to together.
 func ParseV2(raw []byte, w World) (*Rulebook, error) {
 	b := &bookReader{config: config{raw: raw}, world: w, book: &Rulebook{}}
+	b.book.quotes.slips(Known{})
 	plain := raw
 	if len(raw) <= MaxBytes {
 		var faults []commentFault
@@ -237,7 +238,7 @@ func (b *bookReader) quotes(v wire.Value) {
 	half, _ := trade.ParseDecimal("0.00005")
 	q.halfSpread = q.MaxSpread.Mul(half)
 	q.MaxDivergence = b.known(f, "quotes", "max_divergence_bps")
-	q.Slippage = b.known(f, "quotes", "market_slippage_bps")
+	q.slips(b.known(f, "quotes", "market_slippage_bps"))
 	if len(q.Sources) > 1 && !q.MaxDivergence.Known {
 		b.problem(v.Offset, "quotes.max_divergence_bps", "quotes.max_divergence_bps is missing; with more than one source it says how far they may differ")
 	}

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"sallyport/trade"
 	"sallyport/wire"
@@ -55,17 +54,17 @@ func (b *bookReader) rule(v wire.Value, path string) bookRule {
 		return r
 	}
 	if m, ok := f["require"]; ok {
-		r.session = b.require(m, path+".require")
+		b.require(&r, m, path+".require")
 	}
 	if m, ok := f["allow"]; ok {
-		b.allow(m, path+".allow")
+		b.allow(&r, m, path+".allow")
 	}
 	m, ok := f["limits"]
 	if !ok && v.Kind == wire.Object {
 		b.problem(v.Offset, path+".limits", "%s.limits is missing; a rule has limits, or the effect deny", path)
 	}
 	if ok {
-		r.limits = b.limits(m, path+".limits", &r.match)
+		r.limits = b.limits(m, path+".limits", &r)
 	}
 	return r
 }
@@ -80,7 +79,7 @@ func (b *bookReader) ruleID(v wire.Value, path string) string {
 }
 
 // match reads which orders a rule is about. A list that is not there takes every order if the rule denies; else it takes
-// only what a wider release could not widen: limit orders, day orders, US equities. The symbols are always named, unless
+// limit orders, day orders and US equities, so that what is wider is always said. The symbols are always named, unless
 // the rule denies.
 func (b *bookReader) match(v wire.Value, path string, deny bool) match {
 	m := match{class: true}
@@ -121,20 +120,32 @@ func (b *bookReader) matchTypes(m *match, f map[string]wire.Value, path string, 
 	}
 	if s, ok := f["order_types"]; ok {
 		m.types = [trade.StopLimit + 1]bool{}
-		at := path + ".order_types"
-		types := entries(b, at, s, "one of limit, market, stop, stop_limit", trade.ParseOrderType)
-		for _, t := range types {
+		for _, t := range entries(b, path+".order_types", s, "one of limit, market, stop, stop_limit", trade.ParseOrderType) {
 			m.types[t] = true
 		}
-		if len(types) > 0 && !m.types[trade.Limit] {
-			b.problem(s.Offset, at, "%s can match no order: those of this release are limit orders", at)
-		}
 	}
-	m.tifs[trade.Day] = true
-	if s, ok := f["time_in_force"]; ok {
-		entries(b, path+".time_in_force", s, "day, the only one of this release", trade.ParseTimeInForce)
+	for t := trade.Day; t <= trade.CLS; t++ {
+		m.tifs[t] = deny || t == trade.Day
+	}
+	s, ok := f["time_in_force"]
+	if !ok {
+		return
+	}
+	at := path + ".time_in_force"
+	m.tifs = [trade.CLS + 1]bool{}
+	tifs := entries(b, at, s, "one of day, gtc, ioc, fok, opg, cls", trade.ParseTimeInForce)
+	for _, t := range tifs {
+		m.tifs[t] = true
+	}
+	if waits := m.types[trade.Stop] || m.types[trade.StopLimit]; waits && !m.types[trade.Limit] && !m.types[trade.Market] &&
+		len(tifs) > 0 && !m.rests() {
+		b.problem(s.Offset, at, "%s can match no order: a stop or stop_limit order is day or gtc", at)
 	}
 }
+
+// rests reports whether a match takes orders that may rest: the only ones that bring exits, have a stop, or are executed
+// in extended hours.
+func (m *match) rests() bool { return m.tifs[trade.Day] || m.tifs[trade.GTC] }
 
 // entries reads a list as an allowlist is read, of bounded length.
 func entries[T comparable](b *bookReader, path string, v wire.Value, what string, parse func(string) (T, bool)) []T {
@@ -186,31 +197,61 @@ func parseAgent(s string) (trade.Agent, bool) {
 	return trade.Agent(s), s == string(everyAgent) || trade.Account(s).IsValid()
 }
 
-func (b *bookReader) require(v wire.Value, path string) session {
+func (b *bookReader) require(r *bookRule, v wire.Value, path string) {
 	f := b.fields(v, path, []string{"session", "stop_loss"}, nil)
 	b.notEmpty(v, path)
-	if m, ok := f["stop_loss"]; ok && b.bool(m, path+".stop_loss") {
-		b.problem(m.Offset, path+".stop_loss", "%s.stop_loss can be met by no order: those of this release have no stop loss", path)
+	if m, ok := f["stop_loss"]; ok {
+		r.stop = b.bool(m, path+".stop_loss")
+		if r.stop && !(r.match.sides[trade.Buy] && r.match.rests()) {
+			b.problem(m.Offset, path+".stop_loss", "%s.stop_loss can be met by no order: only a buy that is day or gtc brings a stop loss", path)
+		}
 	}
 	if m, ok := f["session"]; ok {
 		word := b.word(m, path+".session", sessionWords[regularSession:])
-		return session(max(0, slices.Index(sessionWords[:], word)))
+		r.session = session(max(0, slices.Index(sessionWords[:], word)))
 	}
-	return anySession
 }
 
-// allow reads what a rule permits beyond plain orders. No order of this release is wider, and a permission that means
-// nothing today would mean something after an upgrade, so it is refused until it does.
-func (b *bookReader) allow(v wire.Value, path string) {
+// allow reads what a rule permits beyond plain orders. A permission that no order can use is refused: it would say
+// something that is not so.
+func (b *bookReader) allow(r *bookRule, v wire.Value, path string) {
 	keys := []string{"short", "fractional", "extended_hours"}
 	f := b.fields(v, path, keys, nil)
 	b.notEmpty(v, path)
-	for _, key := range keys {
-		if m, ok := f[key]; ok && b.bool(m, join(path, key)) {
-			b.problem(m.Offset, join(path, key), "%s can match no order: this release has none that is %s; say false",
-				join(path, key), strings.ReplaceAll(key, "_", " "))
+	for i, into := range []*bool{&r.allow.short, &r.allow.fractional, &r.allow.extended} {
+		m, ok := f[keys[i]]
+		if !ok {
+			continue
+		}
+		*into = b.bool(m, join(path, keys[i]))
+		if why := r.unused(keys[i]); *into && why != "" {
+			b.problem(m.Offset, join(path, keys[i]), "%s can match no order: %s", join(path, keys[i]), why)
 		}
 	}
+	b.book.shorts = b.book.shorts || r.allow.short
+}
+
+// unused says why no order that a rule is about could use a permission; empty if one could.
+func (r *bookRule) unused(key string) string {
+	m := &r.match
+	plain := m.types[trade.Limit] || m.types[trade.Market]
+	switch {
+	case key == "short" && !m.sides[trade.Sell]:
+		return "the rule is about buys"
+	case key == "short" && r.stop:
+		return "the rule requires a stop loss, and a sell brings none"
+	case key == "fractional" && !(plain && m.tifs[trade.Day]):
+		return "only a limit or market order for the day is for a part of a share"
+	case key == "fractional" && r.stop && !m.sides[trade.Sell]:
+		return "the rule requires a stop loss, and an order with one is for whole shares"
+	case key == "extended_hours" && !(m.types[trade.Limit] && m.rests()):
+		return "only a limit order that is day or gtc is executed in extended hours"
+	case key == "extended_hours" && r.session == regularSession:
+		return "the rule requires the regular session"
+	case key == "extended_hours" && r.stop && !m.sides[trade.Sell]:
+		return "the rule requires a stop loss, and an order with one is not executed in extended hours"
+	}
+	return ""
 }
 
 func (b *bookReader) notEmpty(v wire.Value, path string) {
@@ -219,7 +260,7 @@ func (b *bookReader) notEmpty(v wire.Value, path string) {
 	}
 }
 
-func (b *bookReader) limits(v wire.Value, path string, m *match) []limit {
+func (b *bookReader) limits(v wire.Value, path string, r *bookRule) []limit {
 	f := b.fields(v, path, kindNames(), nil)
 	if v.Kind == wire.Object && len(v.Members) == 0 {
 		b.problem(v.Offset, path, "%s is empty; name at least one limit", path)
@@ -229,7 +270,7 @@ func (b *bookReader) limits(v wire.Value, path string, m *match) []limit {
 		if lv, ok := f[k.String()]; ok {
 			at := join(path, k.String())
 			l := b.limit(lv, at, k)
-			b.reachable(&l, lv.Offset, at, m)
+			b.reachable(&l, lv.Offset, at, r)
 			out = append(out, l)
 		}
 	}

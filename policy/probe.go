@@ -17,7 +17,7 @@ type Case struct {
 
 // String says what the order is and what is not calm.
 func (c Case) String() string {
-	s := fmt.Sprintf("%s %s %s at %s by %s", c.Order.Side(), c.Order.Quantity(), c.Order.Symbol(), c.Order.LimitPrice().Money(), c.Situation.Agent)
+	s := c.Order.Line() + " by " + string(c.Situation.Agent)
 	if c.Says != "" {
 		s += ", " + c.Says
 	}
@@ -26,33 +26,76 @@ func (c Case) String() string {
 
 // spot is where a made-up order comes from.
 type spot struct {
+	book   *Rulebook // whose slippage an order at the market is valued with
 	symbol trade.Symbol
 	side   trade.Side
 	agent  trade.Agent
+	typ    trade.OrderType
+	tif    trade.TimeInForce
+	short  bool // a sell of what is not held
+	stop   bool // a buy brings a stop loss
 }
 
 // someAgent stands for an agent that no rule names.
 const someAgent trade.Agent = "agent"
 
-// calm is an order, with a quote at its own price, in a situation in which nothing has happened and little is at stake.
-// A sell is one of shares that are held.
+// calm is an order that costs so much a share, with a quote at its own price, in a situation in which nothing has happened
+// and little is at stake. A sell is one of shares that are held, unless it is a short sale.
 func (p spot) calm(quantity, price trade.Decimal) (Case, bool) {
-	o, ok := limitOrder("paper", p.symbol, p.side, quantity, price)
+	quote := price
+	if atMarket(p.typ) {
+		quote = price.QuoUp(p.book.quotes.rise)
+	}
+	return p.at(quantity, price, quote)
+}
+
+// at is a calm order over another quote than its own price. One with a stop has it there.
+func (p spot) at(quantity, price, quote trade.Decimal) (Case, bool) {
+	d := trade.Draft{
+		Account: "paper", Symbol: written(p.symbol.String()), Side: written(p.side.String()), Quantity: amountText(quantity),
+		Type: written(p.typ.String()), TimeInForce: written(p.tif.String()),
+	}
+	if !atMarket(p.typ) {
+		d.LimitPrice = amountText(price)
+	}
+	if p.typ == trade.Stop || p.typ == trade.StopLimit {
+		d.StopPrice = amountText(quote)
+	}
+	if p.stop && p.side == trade.Buy {
+		d.StopLoss = amountText(less(quote, decimalText("0.000000001")))
+	}
+	return p.drafted(d, quote)
+}
+
+// drafted is a draft of this spot in the calm situation.
+func (p spot) drafted(d trade.Draft, quote trade.Decimal) (Case, bool) {
+	o, ok := drafted(d)
 	at := time.Date(2026, time.January, 5, 15, 0, 0, 0, time.UTC)
 	zero, rich := Known{Known: true}, Known{Value: decimalOf(1_000_000_000), Known: true}
 	none := Count{Known: true}
 	c := Case{Order: o, Facts: Facts{PositionKnown: true}}
 	c.Situation = Situation{
 		At: at, Day: Day{Start: at.Add(-maxDuration / 2), End: at.Add(maxDuration / 2)}, Agent: p.agent,
-		Quote:  QuoteFact{Bid: price, Ask: price, Last: price},
+		Quote: QuoteFact{Bid: quote, Ask: quote, Last: quote}, Instrument: fine(p.symbol),
 		Equity: rich, Peak: rich, Cash: rich, AveragePrice: zero, DayLoss: zero,
-		SymbolLong: zero, Gross: zero, NetLong: zero, NetShort: zero, OpenOrders: none, ConsecutiveLosses: none,
-		Session: SessionFact{Regular: true}, History: made{}, Reduces: p.side == trade.Sell,
+		SymbolLong: zero, SymbolShort: zero, Gross: zero, NetLong: zero, NetShort: zero, OpenOrders: none, ConsecutiveLosses: none,
+		Session: SessionFact{Regular: true}, History: made{}, Reduces: p.side == trade.Sell && !p.short,
 	}
-	if p.side == trade.Sell {
-		c.Facts.Position = quantity
+	if p.tif == trade.OPG { // it is sent before the market opens
+		c.Situation.Session = SessionFact{RegularOpens: at.Add(minute)}
+	}
+	if c.Situation.Reduces {
+		c.Facts.Position = o.Quantity()
 	}
 	return c, ok
+}
+
+// fine is an instrument that every price and every quantity fits.
+func fine(s trade.Symbol) InstrumentFact {
+	i := trade.USEquity(s)
+	i.Tick = trade.NewUnit(decimalText("0.000000001"))
+	i.TickUnder1 = i.Tick
+	return InstrumentFact{Instrument: i}
 }
 
 // little is the calm order that most limits let pass.
@@ -116,45 +159,101 @@ func (p spot) with(l *limit, v trade.Decimal) []Case {
 	case orderNotional:
 		c, ok := p.calm(trade.Whole(1), v)
 		add(c, ok, "")
+		if atMarket(p.typ) {
+			c, ok = p.at(trade.Whole(1), v, v.QuoDown(p.book.quotes.rise))
+			add(c, ok, "")
+		}
 	case priceCollar:
 		for _, at := range []string{"10000", "1", "0.01"} {
 			c, ok := p.collared(decimalText(at), v)
 			add(c, ok, fmt.Sprintf("with a quote of %s", at))
+		}
+		if atMarket(p.typ) {
+			c, ok := p.exitCollared(v)
+			add(c, ok, "")
 		}
 	case positionEquity, leverage:
 		for _, equity := range []uint64{1_000_000_000, 1_000, 1} {
 			c, ok := p.ofEquity(l.kind, decimalOf(equity), v)
 			add(c, ok, fmt.Sprintf("with an equity of %d and %s at %s", equity, l.kind, v))
 		}
+	case riskPerOrder:
+		for _, price := range []trade.Decimal{v.Add(trade.Whole(1)), v.Add(v)} {
+			c, ok := p.stopped(price, func(worst trade.Decimal) trade.Decimal { return less(worst, v) })
+			add(c, ok, "")
+		}
+		c, ok := p.stopped(decimalText("0.000000004"), func(trade.Decimal) trade.Decimal { return decimalText("0.000000001") })
+		add(c, ok, "") // the least that a buy with so much slippage can risk
+	case stopDistance:
+		part := inBps.part(v)
+		c, ok := p.stopped(trade.Whole(10_000), func(worst trade.Decimal) trade.Decimal {
+			return less(worst.QuoDown(p.book.quotes.rise), decimalText("0.000000001"))
+		})
+		add(c, ok, "") // the least that an order at the market has
+		for _, price := range []trade.Decimal{trade.Whole(10_000), trade.Whole(1)} {
+			c, ok := p.stopped(price, func(worst trade.Decimal) trade.Decimal { return less(worst, worst.MulUp(part)) })
+			add(c, ok, "")
+			c, ok = p.stopped(price, func(worst trade.Decimal) trade.Decimal { return less(worst, worst.MulDown(part)) })
+			add(c, ok, "")
+		}
 	default:
 		c, ok := p.little()
-		add(c, ok && c.set(l, v), fmt.Sprintf("with %s at %s", l.kind, v))
+		add(c, ok && c.set(l, v, p.book.Worth(c.Order, c.Situation).Value), fmt.Sprintf("with %s at %s", l.kind, v))
 	}
 	return out
 }
 
-// collared is an order whose limit is v basis points on the aggressive side of a quote.
+// stopped is a buy of one share with a stop loss, which is worked out of what the share may cost.
+func (p spot) stopped(price trade.Decimal, stop func(worst trade.Decimal) trade.Decimal) (Case, bool) {
+	p.stop = false
+	c, ok := p.calm(trade.Whole(1), price)
+	if !ok || p.side != trade.Buy {
+		return c, false
+	}
+	d := draftOf(c.Order, c.Order.Quantity())
+	d.StopLoss = amountText(stop(p.book.Worth(c.Order, c.Situation).Value))
+	if d.StopLoss.Kind == trade.IsAbsent {
+		return c, false
+	}
+	return p.drafted(d, c.Situation.Quote.Ask)
+}
+
+// collared is an order whose limit is v basis points on the aggressive side of a quote. One at the market's price is as
+// far away as it always is.
 func (p spot) collared(quote, v trade.Decimal) (Case, bool) {
 	distance := quote.Mul(inBps.part(v))
 	price := quote.Add(distance)
 	if p.side == trade.Sell {
 		price = quote.Sub(distance)
 	}
-	c, ok := p.calm(trade.Whole(1), price)
-	c.Situation.Quote = QuoteFact{Bid: quote, Ask: quote, Last: quote}
-	return c, ok
+	return p.at(trade.Whole(1), price, quote)
+}
+
+// exitCollared is an order at the market with a stop loss whose limit is v basis points below its stop.
+func (p spot) exitCollared(v trade.Decimal) (Case, bool) {
+	p.stop = false
+	c, ok := p.calm(trade.Whole(1), trade.Whole(20_000))
+	if !ok {
+		return c, false
+	}
+	d, stop := draftOf(c.Order, c.Order.Quantity()), trade.Whole(10_000)
+	d.StopLoss, d.StopLossLimit = amountText(stop), amountText(less(stop, stop.Mul(inBps.part(v))))
+	return p.drafted(d, c.Situation.Quote.Ask)
 }
 
 // ofEquity is an order after which the exposure is v of the equity.
 func (p spot) ofEquity(k kind, equity, v trade.Decimal) (Case, bool) {
 	c, ok := p.little()
-	worth, _ := c.Order.Notional()
+	worth := p.book.Worth(c.Order, c.Situation).Value
 	before := Known{Value: less(equity.Mul(traits[k].unit.part(v)), worth), Known: true}
 	c.Situation.Equity = Known{Value: equity, Known: true}
 	c.Situation.Peak = c.Situation.Equity
-	if k == leverage {
+	switch {
+	case k == leverage:
 		c.Situation.Gross = before
-	} else {
+	case p.side == trade.Sell:
+		c.Situation.SymbolShort = before
+	default:
 		c.Situation.SymbolLong = before
 	}
 	return c, ok
@@ -169,10 +268,10 @@ func less(a, b trade.Decimal) trade.Decimal {
 	return trade.Decimal{}
 }
 
-// set makes the situation one in which a limit measures v, if it can.
-func (c *Case) set(l *limit, v trade.Decimal) bool {
+// set makes the situation one in which a limit measures v, if it can, with an order that is worth so much.
+func (c *Case) set(l *limit, v, worth trade.Decimal) bool {
 	s := &c.Situation
-	worth, _ := c.Order.Notional()
+	buys := c.Order.Side() == trade.Buy
 	rest := Known{Value: less(v, worth), Known: true}
 	n := int(min(wholeOf(v), mostCounted+1))
 	happens := func(k kind, n int) { s.History = made{kind: k, n: n, at: c.ago(l), scope: l.per} }
@@ -184,13 +283,25 @@ func (c *Case) set(l *limit, v trade.Decimal) bool {
 	case similarOrders, brokerRejections, denialsPerMinute:
 		happens(l.kind, n)
 	case positionQuantity:
-		c.Facts.Position = less(v, c.Order.Quantity())
+		if held := less(v, c.Order.Quantity()); buys {
+			c.Facts.Position = held
+		} else {
+			c.Facts.PendingSells = held
+		}
 	case positionNotional:
-		s.SymbolLong = rest
+		if buys {
+			s.SymbolLong = rest
+		} else {
+			s.SymbolShort = rest
+		}
 	case grossExposure:
 		s.Gross = rest
 	case netExposure:
-		s.NetLong = rest
+		if buys {
+			s.NetLong = rest
+		} else {
+			s.NetShort = rest
+		}
 	case openOrders:
 		s.OpenOrders.N = max(0, n-1)
 	case consecutiveLosses:

@@ -6,8 +6,7 @@ import "sallyport/trade"
 type Proof struct {
 	Rule, Limit string
 	Bound       string // with its word, such as deny 200
-	Dormant     bool   // no order of this release has what the limit judges, so that there is nothing to show
-	Stops       *Case  // nil, if the limit is not dormant: the bound is dead, and the policy must not be believed
+	Stops       *Case  // nil: the bound is dead, and the policy must not be believed
 	Passes      *Case  // nil where not even the least order passes
 }
 
@@ -33,8 +32,8 @@ func (b *Rulebook) Prove() []Proof {
 
 func (b *Rulebook) prove(r *bookRule, l *limit, s step) Proof {
 	t := traits[l.kind]
-	p := Proof{Rule: r.id, Limit: t.name, Bound: s.String() + " " + t.unit.show(l.bounds[s]), Dormant: t.dormant}
-	for _, at := range r.match.spots() {
+	p := Proof{Rule: r.id, Limit: t.name, Bound: s.String() + " " + t.unit.show(l.bounds[s])}
+	for _, at := range r.spots(b) {
 		for _, c := range at.with(l, t.unit.beyond(l.bounds[s])) {
 			if p.Stops == nil && b.stepOf(r, l, c) == s {
 				p.Stops = &c
@@ -57,9 +56,11 @@ func (b *Rulebook) stepOf(r *bookRule, l *limit, c Case) step {
 	return j.step(r, l, &v)
 }
 
-// spots are where orders that a match takes can come from: its first symbol, each side, its first agent.
-func (m *match) spots() []spot {
-	p := spot{agent: someAgent}
+// spots are where orders that a rule is about can come from: its first symbol, each side, each type with the first time
+// in force that the type takes, its first agent. A rule that allows short sales has sells of both kinds.
+func (r *bookRule) spots(b *Rulebook) []spot {
+	m := &r.match
+	p := spot{book: b, agent: someAgent, stop: r.stop}
 	if len(m.listed.symbols) > 0 {
 		p.symbol = m.listed.symbols[0]
 	} else {
@@ -69,11 +70,33 @@ func (m *match) spots() []spot {
 		p.agent = m.listed.agents[0]
 	}
 	var out []spot
-	for side := trade.Buy; side <= trade.Sell; side++ {
-		if m.sides[side] {
-			p.side = side
+	for p.side = trade.Buy; p.side <= trade.Sell; p.side++ {
+		for p.typ = trade.Limit; p.typ <= trade.StopLimit; p.typ++ {
+			var taken bool
+			if p.tif, taken = m.tifOf(p.typ, r.stop && p.side == trade.Buy); !m.sides[p.side] || !m.types[p.typ] || !taken {
+				continue
+			}
+			p.short = false
 			out = append(out, p)
+			if p.side == trade.Sell && r.allow.short {
+				p.short = true
+				out = append(out, p)
+			}
 		}
 	}
 	return out
+}
+
+// tifOf returns the first time in force of a match that an order type takes, or an order with exits.
+func (m *match) tifOf(t trade.OrderType, exits bool) (trade.TimeInForce, bool) {
+	last := trade.CLS
+	if exits || t == trade.Stop || t == trade.StopLimit {
+		last = trade.GTC
+	}
+	for f := trade.Day; f <= last; f++ {
+		if m.tifs[f] {
+			return f, true
+		}
+	}
+	return trade.NoTIF, false
 }

@@ -17,6 +17,7 @@ type Rulebook struct {
 	approval Approval
 	rules    []bookRule
 	tests    []Test
+	shorts   bool // a rule allows short sales, so that the position matters to a buy too
 }
 
 // Quotes says what a quote must be like to be judged by.
@@ -28,6 +29,19 @@ type Quotes struct {
 	Slippage      Known         // basis points beyond the far side at which a market order is valued
 
 	halfSpread trade.Decimal // half of MaxSpread as a part of one
+	slip       trade.Decimal // Slippage as a part of one, rounded up at the ninth place
+	rise, fall trade.Decimal // one and slip, and one without it but not below nothing
+}
+
+// slips works out what a slippage comes to. None is one of nothing.
+func (q *Quotes) slips(bps Known) {
+	one := trade.Whole(1)
+	q.Slippage = bps
+	q.slip = inBps.part(bps.Value).MulUp(one)
+	q.rise, q.fall = one.Add(q.slip), one.Sub(q.slip)
+	if q.fall.Sign() < 0 {
+		q.fall = trade.Decimal{}
+	}
 }
 
 // Approval is what the policy says about proposals. What is not known is left to the configuration.
@@ -55,9 +69,14 @@ type bookRule struct {
 	match   match
 	deny    bool // effect: deny
 	session session
+	stop    bool // a stop loss is required of what opens
+	allow   allowance
 	limits  []limit // in published order
 	offset  int     // in the file
 }
+
+// allowance is what a rule allows beyond plain orders.
+type allowance struct{ short, fractional, extended bool }
 
 // session is the trading session that a rule requires. The zero session requires none.
 type session uint8
@@ -132,25 +151,9 @@ func (b *Rulebook) AppendMatching(dst []string, o trade.Order, agent trade.Agent
 	return dst
 }
 
-// Dormant names what the file says and no order of this release can meet, in words.
+// Dormant names what the file says and decides nothing, in words.
 func (b *Rulebook) Dormant() []string {
 	var out []string
-	for i := range b.rules {
-		r := &b.rules[i]
-		for j := range r.limits {
-			if traits[r.limits[j].kind].dormant {
-				out = append(out, "rule "+r.id+": "+r.limits[j].kind.String()+" judges orders with a stop loss, and there are none yet")
-			}
-		}
-		for t := trade.Market; t <= trade.StopLimit && !r.deny; t++ {
-			if r.match.types[t] {
-				out = append(out, "rule "+r.id+": there are no orders of type "+t.String()+" yet")
-			}
-		}
-	}
-	if b.quotes.Slippage.Known {
-		out = append(out, "quotes.market_slippage_bps values market orders, and there are none yet")
-	}
 	if b.quotes.MaxDivergence.Known && len(b.quotes.Sources) < 2 {
 		out = append(out, "quotes.max_divergence_bps compares two sources, and there is one")
 	}

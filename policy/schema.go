@@ -75,11 +75,11 @@ const schemaRule = `    "rule": {
         },
         "require": {
           "type": "object", "minProperties": 1, "additionalProperties": false,
-          "properties": {"session": {"enum": ["regular", "extended"]}, "stop_loss": {"const": false}}
+          "properties": {"session": {"enum": ["regular", "extended"]}, "stop_loss": {"type": "boolean"}}
         },
         "allow": {
           "type": "object", "minProperties": 1, "additionalProperties": false,
-          "properties": {"short": {"const": false}, "fractional": {"const": false}, "extended_hours": {"const": false}}
+          "properties": {"short": {"type": "boolean"}, "fractional": {"type": "boolean"}, "extended_hours": {"type": "boolean"}}
         },
         "effect": {"const": "deny"},
         "limits": {

@@ -121,22 +121,6 @@ func (a Decimal) QuoWhole(b Decimal) Decimal {
 	return Decimal{d}
 }
 
-// QuoUp returns a ÷ b rounded up at the ninth place, for a ≥ 0 and b > 0; otherwise zero.
-func (a Decimal) QuoUp(b Decimal) Decimal {
-	if a.Sign() < 0 || b.Sign() <= 0 {
-		return Decimal{}
-	}
-	units, smallest := a.Mul(Whole(billion)), Decimal{udecimal.MustFromUint64(1, MaxFractionDigits)}
-	n := units.QuoWhole(b)
-	if n.Mul(b).Cmp(units) < 0 {
-		n = n.Add(Whole(1))
-	}
-	return n.Mul(smallest)
-}
-
-// billion is how many of the smallest part of a number from outside are one.
-const billion = 1_000_000_000
-
 // String returns plain notation without trailing zeros: 1, 0.5, 150.25.
 func (a Decimal) String() string { return a.d.String() }
 

@@ -45,8 +45,6 @@ func (e *examination) bounds(b *policy.Rulebook) {
 	for _, p := range b.Prove() {
 		what := "rule " + p.Rule + ", " + p.Limit + " " + p.Bound
 		switch {
-		case p.Dormant:
-			e.note(name, "%s judges no order of this release", what)
 		case p.Stops == nil:
 			e.finding(name, "Lower the bound, or leave it out.", "%s stops no order", what)
 		case p.Passes == nil:
