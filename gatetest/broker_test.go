@@ -11,9 +11,13 @@ import (
 	"sallyport/trade"
 )
 
-// byOrder answers each order by its limit, so that the suite gets what its fixture promises.
+// byOrder answers each order by its limit, so that the suite gets what its fixture promises; what is wider trades in the
+// market that is shown.
 func byOrder(rests trade.Order) Answer {
 	return func(ctx context.Context, b *Broker, c gate.Cleared) (gate.Receipt, error) {
+		if c.Order.Symbol() != rests.Symbol() && b.trades() {
+			return Trade(ctx, b, c)
+		}
 		if c.Order.LimitPrice().Cmp(rests.LimitPrice()) == 0 {
 			return Rest(ctx, b, c)
 		}
@@ -28,6 +32,7 @@ func memoryFixture(t *testing.T) Fixture {
 	}
 	b := &Broker{Now: fx.Clock.Now, Default: byOrder(fx.Rests)}
 	fx.Broker, fx.Reopen = b, func() gate.Broker { return b }
+	fx.Wider = &Wider{Symbol: fx.Fills.Symbol(), Show: func(bid, ask string) { b.Show(fx.Fills.Symbol(), price(t, bid), price(t, ask)) }}
 	return fx
 }
 

@@ -46,6 +46,73 @@ var flaws = map[string]string{
 	"tells of others' events too":     "ReceiptsTellEachEventOnceForManyAtATime",
 	"shows yesterday's holdings":      "HoldingsAreTheSumOfTheFills",
 	"forgets orders when it restarts": "ReopenedVenueKnowsEverything",
+
+	"buys at the bid":                    "MarketOrderIsExecutedAtTheFarSide",
+	"fills a stop as a market order":     "StopWaitsForItsPrice",
+	"forgets that its stop was reached":  "StopWaitsForItsPrice",
+	"ignores the time in force":          "TimeInForceEndsTheOrder",
+	"ends what is good until it is done": "TimeInForceEndsTheOrder",
+	"buys for twice the amount":          "OrderByAmountBuysForNoMore",
+	"drops the stop loss":                "ExitsFollowTheFill",
+	"drops the take profit":              "OneExitEndsTheOther",
+	"keeps both exits alive":             "OneExitEndsTheOther",
+	"ends the exits with the entry":      "CancelOfAnEntryLeavesItsExits",
+	"forgets exits when it restarts":     "WiderOrderIsOneOrder",
+}
+
+// flawedTerms are what a broker may do to the terms of an order.
+var flawedTerms = map[string]func(terms map[string]string){
+	"fills a stop as a market order": func(terms map[string]string) {
+		if strings.HasPrefix(terms["type"], "stop") {
+			terms["type"] = "market"
+			delete(terms, "stop_price")
+			delete(terms, "limit_price")
+		}
+	},
+	"ignores the time in force": func(terms map[string]string) { terms["time_in_force"] = "gtc" },
+	"ends what is good until it is done": func(terms map[string]string) {
+		if terms["time_in_force"] == "gtc" {
+			terms["time_in_force"] = "day"
+		}
+	},
+	"buys for twice the amount": func(terms map[string]string) {
+		if terms["notional"] != "" {
+			terms["notional"] = "2000"
+		}
+	},
+	"drops the stop loss":   func(terms map[string]string) { delete(terms, "stop_loss") },
+	"drops the take profit": func(terms map[string]string) { delete(terms, "take_profit") },
+}
+
+// misread is an order whose terms a flaw has changed.
+func misread(t *testing.T, o trade.Order, flaw func(map[string]string)) trade.Order {
+	terms := map[string]string{"type": o.Type().String(), "time_in_force": o.TimeInForce().String()}
+	for name, d := range map[string]trade.Decimal{
+		"quantity": o.Quantity(), "notional": o.Amount(), "limit_price": o.LimitPrice(), "stop_price": o.StopPrice(),
+		"stop_loss": o.StopLoss().Stop, "stop_loss_limit": o.StopLoss().Limit, "take_profit": o.TakeProfit(),
+	} {
+		if d.Sign() > 0 {
+			terms[name] = d.String()
+		}
+	}
+	flaw(terms)
+	return Wide(t, o.Side().String(), o.Symbol().String(), terms)
+}
+
+// show shows the market to a flawed broker.
+func (f *flawed) show(s trade.Symbol, bid, ask trade.Decimal) {
+	if f.is("buys at the bid") {
+		ask = bid
+	}
+	f.Show(s, bid, ask)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.exits {
+		p.working = p.working || f.is("keeps both exits alive")
+	}
+	for _, p := range f.orders {
+		p.triggered = p.triggered && !f.is("forgets that its stop was reached")
+	}
 }
 
 // flawed is the broker in memory with one flaw.
@@ -126,6 +193,10 @@ func (f *flawed) Cancel(ctx context.Context, p gate.Permit) (gate.Receipt, error
 	switch {
 	case f.is("takes any permit to cancel") && errors.Is(err, gate.ErrPermitAction), f.is("cancels what is filled") && err == nil:
 		return gate.Receipt{Outcome: trade.Accepted}, nil
+	case f.is("ends the exits with the entry"):
+		f.mu.Lock()
+		f.exits = nil
+		f.mu.Unlock()
 	case f.is("cancels in words only"):
 		f.mu.Lock()
 		f.events = nil
@@ -180,9 +251,20 @@ func TestFlawedBroker(t *testing.T) {
 		fx := memoryFixture(t)
 		b := &flawed{Broker: fx.Broker.(*Broker), flaw: flaw}
 		fx.Broker = b
+		if change := flawedTerms[flaw]; change != nil {
+			rightly := b.Default
+			b.Default = func(ctx context.Context, inner *Broker, c gate.Cleared) (gate.Receipt, error) {
+				c.Order = misread(t, c.Order, change)
+				return rightly(ctx, inner, c)
+			}
+		}
+		fx.Wider.Show = func(bid, ask string) { b.show(fx.Wider.Symbol, price(t, bid), price(t, ask)) }
 		fx.Reopen = func() gate.Broker {
 			if b.is("forgets orders when it restarts") {
 				clear(b.orders)
+			}
+			if b.is("forgets exits when it restarts") {
+				b.exits = nil
 			}
 			return b
 		}

@@ -22,6 +22,8 @@ type Fixture struct {
 	Rests  trade.Order // a buy that rests until it is cancelled
 	// Refused is a buy that the venue rejects. The zero Order leaves out what needs one.
 	Refused trade.Order
+	// Wider is what the parts about orders beside the limit order for the day need. nil leaves them out.
+	Wider *Wider
 	// Reopen closes the venue and opens it again with all that it knew. nil leaves out what needs it.
 	Reopen func() gate.Broker
 }
@@ -53,6 +55,14 @@ func TestBroker(t *testing.T, open func(t *testing.T) Fixture) {
 		{"ReceiptsTellEachEventOnceForManyAtATime", receiptsTellOnce},
 		{"HoldingsAreTheSumOfTheFills", holdings},
 		{"ReopenedVenueKnowsEverything", reopened},
+		{"MarketOrderIsExecutedAtTheFarSide", wide(marketOrder)},
+		{"StopWaitsForItsPrice", wide(stopOrder)},
+		{"TimeInForceEndsTheOrder", wide(timeInForce)},
+		{"OrderByAmountBuysForNoMore", wide(byAmount)},
+		{"ExitsFollowTheFill", wide(exitsFollow)},
+		{"OneExitEndsTheOther", wide(exitsProfit)},
+		{"CancelOfAnEntryLeavesItsExits", wide(exitsStay)},
+		{"WiderOrderIsOneOrder", wide(widerOnce)},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			part.test(newRig(t, open(t)))

@@ -2,9 +2,11 @@ package paper_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"sallyport/broker/paper"
 	"sallyport/gate"
@@ -33,6 +35,18 @@ func TestPaperVenueKeepsTheContract(t *testing.T) {
 			return b
 		}
 		b := open()
+		fx.Wider = &gatetest.Wider{Symbol: fx.Fills.Symbol(), Show: func(bid, ask string) {
+			line := fmt.Sprintf(`{"symbol":"AAPL","bid":%q,"ask":%q,"last":%q,"at":%q}`, bid, ask, bid, fx.Clock.Now().Format(time.RFC3339))
+			if err := os.WriteFile(quotes+".new", []byte(line+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(quotes+".new", quotes); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Match(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}}
 		t.Cleanup(func() { b.Close() })
 		fx.Broker = b
 		fx.Reopen = func() gate.Broker {
