@@ -280,9 +280,9 @@ func (j *judge) permitReason(c *sentence, r *bookRule, p permit) {
 
 // flipReason says an order that would turn the position round as the two that it is.
 func (j *judge) flipReason() Reason {
-	free, closing, opening, held := available(j.f), "sell", "sell short", "held"
+	free, closing, opening, held, side := available(j.f), "sell", "sell short", "held", "a short"
 	if j.o.Side() == trade.Buy {
-		free, closing, opening, held = owed(&j.f), "buy back", "buy", "owed"
+		free, closing, opening, held, side = owed(&j.f), "buy back", "buy", "owed", "a long position"
 	}
 	r := Reason{Code: PositionFlip, Field: "no_flip", Limit: free.String(), Observed: j.quantity.String()}
 	size := j.quantity.String()
@@ -299,8 +299,8 @@ func (j *judge) flipReason() Reason {
 	case rest.Sign() <= 0:
 		r.Message = fmt.Sprintf("how many shares %s buys is not known, and %s are owed; buy them back by quantity, and say the rest as an order of its own", size, free)
 	default:
-		r.Message = fmt.Sprintf("a %s of %s would close the %s that are %s and free and open the other side with %s; say it as two orders: %s %s, and %s %s",
-			j.o.Side(), size, free, held, rest, closing, free, opening, rest)
+		r.Message = fmt.Sprintf("a %s of %s would close the %s that are %s and free and open %s of %s; say it as two orders: %s %s, and %s %s",
+			j.o.Side(), size, free, held, side, rest, closing, free, opening, rest)
 	}
 	if !j.mayShort() && j.o.Side() == trade.Sell {
 		r.Message += ", which is not allowed"
