@@ -19,6 +19,9 @@ func (j *judgement) bookVerdict(r *ledger.Ruling, facts policy.Facts, without tr
 	if v.Effect != policy.Deny {
 		r.Rules = book.AppendMatching(nil, o, j.call.Origin.Agent)
 		r.Value = book.Worth(o, s).Value
+		if o.ByAmount() {
+			r.Shares = book.Shares(o, s)
+		}
 	}
 	for _, h := range v.Halts {
 		j.engage(h)
