@@ -196,10 +196,10 @@ func TestTheExampleIsReadWhole(t *testing.T) {
 	q, a := b.Quotes(), b.Approval()
 	got := fmt.Sprintln(b.Currency(), b.Timezone(), q.Sources, q.MaxAge, q.MaxSpread, q.MaxDivergence.Value, q.Slippage.Value,
 		a.IsSet(), a.Expires, a.ExecuteWithin, a.TwoApprovers.Value, a.MaxPriceDrift.Value, a.MaxProposals.N, len(b.Tests()))
-	if want := "USD America/New_York [file] 30s 200 100 50 true 30m0s 15s 25000 50 5 1\n"; got != want {
+	if want := "USD America/New_York [file] 30s 200 100 50 true 30m0s 15s 25000 50 5 2\n"; got != want {
 		t.Errorf("%s", got)
 	}
-	if x := b.Tests()[0]; x.Name != "a whole position's exit passes" || len(x.Tape) != 1 || x.Expect[0].Kind != wire.Object {
+	if x := b.Tests()[0]; x.Name != "a whole position's exit passes" || len(x.Tape) != 4 || x.Expect[0].Kind != wire.Object {
 		t.Errorf("%+v", x)
 	}
 	if len(b.Dormant()) != 1 {

@@ -27,19 +27,35 @@ func Trial(raw []byte, book *policy.Rulebook) error {
 	return trialWithin(maxTrialTime, raw, book)
 }
 
-func trialWithin(most time.Duration, raw []byte, book *policy.Rulebook) error {
+func trialWithin(most time.Duration, raw []byte, book *policy.Rulebook) (err error) {
+	trialsWithin(most, raw, book, func(t policy.Test, failed error) bool {
+		if failed != nil {
+			err = fmt.Errorf("test %q: %w", trade.Printable(t.Name, 64), failed)
+		}
+		return failed == nil
+	})
+	return err
+}
+
+// Trials runs the tests as Trial does and says of each, in their order, whether it failed, until it is told to stop.
+func Trials(raw []byte, book *policy.Rulebook, tell func(t policy.Test, failed error) (more bool)) {
+	trialsWithin(maxTrialTime, raw, book, tell)
+}
+
+func trialsWithin(most time.Duration, raw []byte, book *policy.Rulebook, tell func(t policy.Test, failed error) (more bool)) {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	lines := 0
 	for _, t := range book.Tests() {
-		if lines += len(t.Tape); lines > maxTrialLines {
-			return fmt.Errorf("the tests have more than %d lines", maxTrialLines)
+		lines += len(t.Tape)
+		err := fmt.Errorf("the tests have more than %d lines", maxTrialLines)
+		if lines <= maxTrialLines {
+			err = try(ctx, raw, t)
 		}
-		if err := try(ctx, raw, t); err != nil {
-			return fmt.Errorf("test %q: %w", trade.Printable(t.Name, 64), err)
+		if !tell(t, err) {
+			return
 		}
 	}
-	return nil
 }
 
 // try runs one test.

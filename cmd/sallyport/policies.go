@@ -13,6 +13,7 @@ import (
 
 	"sallyport/gate"
 	"sallyport/policy"
+	"sallyport/replay"
 	"sallyport/trade"
 	"sallyport/wire"
 )
@@ -27,7 +28,7 @@ could be written by somebody else, every order is denied.`,
 		Example: "  sallyport policy show\n  sallyport policy validate draft.json\n  sallyport policy diff draft.json",
 	}
 	return parent(c, policyShowCommand(a), policyValidateCommand(a), policyHashCommand(a), policyDefaultCommand(a),
-		policyExplainCommand(a), policyHeadroomCommand(a),
+		policyExplainCommand(a), policyHeadroomCommand(a), policyTestCommand(a),
 		policyDiffCommand(a), policyConvertCommand(a), policySchemaCommand(a))
 }
 
@@ -62,6 +63,8 @@ func policyRepair(r *policy.Reason, path string) string {
 		return "The operator corrects it where the daemon runs; until then every order is denied."
 	case r.Code == policy.PolicyInvalid:
 		return "Correct " + showPath(path) + "; until then every order is denied."
+	case r.Code == policy.PolicyTestsFail:
+		return "'sallyport policy test " + showPath(path) + "' says which. Correct the rules or the tests; until then every order is denied."
 	case !exists(path):
 		return "Put a policy there; 'sallyport policy default' prints one. Until then every order is denied."
 	}
@@ -243,6 +246,8 @@ func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 	d.view = gate.PolicyView{Raw: raw, SHA256: hashOf(raw)}
 	if d.rules, err = policy.Load(raw, world()); err != nil {
 		d.view.Reason = &policy.Reason{Code: policy.PolicyInvalid, Field: "policy", Message: "it is not valid, so nothing is allowed: " + err.Error()}
+	} else if d.rules.V2 != nil { // a gate proves its bounds and runs its tests besides
+		d.view.Reason = gate.EmptyChecker(gate.Config{Now: a.now, Trial: replay.Trial}, raw).Policy().Reason
 	}
 	return d, nil
 }

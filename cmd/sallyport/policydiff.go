@@ -14,6 +14,7 @@ import (
 )
 
 func policyDiffCommand(a *app) *cobra.Command {
+	var tape given
 	c := &cobra.Command{
 		Use: "diff [OLD] NEW", Short: "Say what a change of the policy makes tighter and what looser", Args: between(1, 2),
 		Long: `Compare two policies by what they mean: each change by itself, whether it makes the
@@ -24,16 +25,29 @@ Without OLD the policy in force is meant. One of the two may be - for standard
 input. A policy of version 1 beside one of version 2 is compared as 'sallyport
 policy convert' writes it.
 
+With --tape the two are compared over what is on a tape: the orders that NEW blocks,
+holds or allows and OLD did not, and the profit and loss that they made there: what
+the account has at the end of the tape by their fills and would not have without
+them, with shares at the last bid. Both sides of a round trip add up to what it
+earned. Each policy sees the tape as it would have gone under it: where a buy is
+blocked, so is the sell of what it would have bought.
+
 Exit codes: 0 they say the same, 1 they differ, 2 one cannot be read or is not valid.`,
 		Example: `  sallyport policy diff draft.json
-  sallyport policy diff old.json new.json --json`,
+  sallyport policy diff old.json new.json --json
+  sallyport policy diff --tape yesterday.jsonl draft.json`,
 		ValidArgsFunction: twoFiles,
 	}
+	c.Flags().Var(&tape, "tape", "compare over the orders of the tape `T`")
+	completes(c, "tape", files)
 	withJSON(a, c, "print one object")
 	return runs(c, func(ctx context.Context, args []string) error {
 		old, new, err := a.readBoth(ctx, args)
 		if err != nil {
 			return err
+		}
+		if tape.set {
+			return a.diffOnTape(ctx, old, new, tape.text)
 		}
 		d, err := compare(old, new)
 		if err != nil {
