@@ -19,6 +19,7 @@ type batch struct {
 	bytes   int // of the bodies added
 	mark    mark
 	scratch []byte
+	loose   bool                               // records have no hashes
 	fault   error                              // a breach of a limit: the batch cannot be recorded
 	find    func(hash int64) ([]Record, error) // among the committed records
 }
@@ -67,7 +68,9 @@ func (tx *Tx) Append(stream string, at time.Time, body []byte, keys ...Key) Head
 	if b.bytes += len(body); b.bytes-b.mark.bytes > MaxUpdate {
 		b.fault = fmt.Errorf("journal: one update appended more than %d bytes", MaxUpdate)
 	}
-	r.Hash, b.scratch = chainHash(b.scratch, b.head.Hash, r)
+	if !b.loose {
+		r.Hash, b.scratch = chainHash(b.scratch, b.head.Hash, r)
+	}
 	b.head, b.last = Head{Seq: r.Seq, Hash: r.Hash}, at
 	b.added = append(b.added, r)
 	for _, k := range keys {

@@ -12,7 +12,7 @@ import (
 )
 
 // Memory is a journal of this process alone, which is gone with it: what is replayed is recorded in one. Update, Read,
-// Find, Records, Backward and At mean what those of a Journal do, and the chain has the same hashes. It keeps the newest
+// Find, Records, Backward and At mean what those of a Journal do. It keeps the newest
 // records and those that are still wanted, so that it needs no more memory the more is recorded. It is safe for
 // concurrent use.
 type Memory struct {
@@ -34,6 +34,7 @@ type Memory struct {
 // MemoryConfig says what a Memory keeps.
 type MemoryConfig struct {
 	Newest int               // so many records are kept in any case
+	Chain  bool              // records have the hashes of a Journal's; without, they and the head have none
 	Wanted func(Record) bool // whether an older one is still wanted; asked again now and then. nil: none is
 }
 
@@ -63,7 +64,7 @@ func (m *Memory) Update(ctx context.Context, decide func(*Tx) error) error {
 	if m.broken != nil {
 		return m.broken
 	}
-	b := &batch{head: m.head, last: m.last, find: m.find, scratch: m.scratch}
+	b := &batch{head: m.head, last: m.last, find: m.find, scratch: m.scratch, loose: !m.cfg.Chain}
 	b.begin()
 	err := guard(func() error { return decide(&Tx{b: b}) })
 	if p := (*panicked)(nil); errors.As(err, &p) {

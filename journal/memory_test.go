@@ -26,7 +26,7 @@ type book interface {
 // everything that is found are equal.
 func TestMemoryMeansWhatAJournalMeans(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	disk, mem := create(t, newConfig(t, &sums{})), NewMemory(MemoryConfig{Newest: 4096})
+	disk, mem := create(t, newConfig(t, &sums{})), NewMemory(MemoryConfig{Newest: 4096, Chain: true})
 	if err := mem.Update(t.Context(), nothing); err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"sallyport/gate"
+	"sallyport/ledger"
 	"sallyport/trade"
 )
 
 // desk is the broker of a tape.
 type desk struct {
 	intents *intents
+	ledger  func() *ledger.State
 	next    uint64 // how many events there were
 	working map[trade.IntentID]*intent
 
@@ -89,23 +91,30 @@ func (d *desk) fill(in *intent, l *line) (gate.VenueEvent, bool) {
 	if in.venue == never || in.venue == pulled {
 		return gate.VenueEvent{}, false
 	}
-	if in.filled = in.filled.Add(l.quantity); in.venue != refused {
-		d.rest(in)
-		if in.order.Quantity().Sign() > 0 && in.filled.Cmp(in.order.Quantity()) >= 0 {
-			d.leave(in, gone)
-		}
+	d.rest(in)
+	side := in.order.Side()
+	if open := d.ledger().Open(in.intent); open != nil && open.Exits().Sign() > 0 && ownRest(open).Sign() <= 0 {
+		side = trade.Sell
 	}
 	change, worth := l.quantity, l.quantity.Mul(l.price)
-	if in.order.Side() == trade.Sell {
+	if side == trade.Sell {
 		change, worth = trade.Decimal{}.Sub(change), trade.Decimal{}.Sub(worth)
 	}
 	d.cash = d.cash.Sub(worth)
 	d.hold(in.order.Symbol(), d.positions[in.order.Symbol()].Add(change))
 	d.next++
 	return gate.VenueEvent{
-		Number: d.next, Kind: gate.VenueFill, ID: in.intent.BrokerOrderID(), Symbol: in.order.Symbol(), Side: in.order.Side(),
+		Number: d.next, Kind: gate.VenueFill, ID: in.intent.BrokerOrderID(), Symbol: in.order.Symbol(), Side: side,
 		Quantity: l.quantity, Price: l.price, At: l.at,
 	}, true
+}
+
+// ownRest is what is pending of an order itself, without its exits: in dollars of an order by amount.
+func ownRest(o *ledger.Open) trade.Decimal {
+	if o.Order.ByAmount() {
+		return o.Order.Amount().Sub(o.Spent)
+	}
+	return o.Remaining()
 }
 
 // hold sets a position.
@@ -129,11 +138,24 @@ func (d *desk) Cancel(c gate.Cleared) gate.Receipt {
 		return gate.Receipt{Outcome: trade.Rejected, Message: "it is not open", NextEvent: d.next + 1}
 	}
 	d.leave(in, pulled)
-	d.next++
-	return gate.Receipt{Outcome: trade.Accepted, NextEvent: d.next + 1, Events: []gate.VenueEvent{{
-		Number: d.next, Kind: gate.VenueCancelled, ID: c.ID, Symbol: c.Order.Symbol(), Side: c.Order.Side(),
-		Quantity: c.Order.Quantity().Sub(in.filled),
-	}}}
+	var events []gate.VenueEvent
+	end := func(side trade.Side, left trade.Decimal) {
+		d.next++
+		events = append(events, gate.VenueEvent{
+			Number: d.next, Kind: gate.VenueCancelled, ID: c.ID, Symbol: in.order.Symbol(), Side: side, Quantity: left,
+		})
+	}
+	if open := d.ledger().Open(in.intent); open == nil {
+		end(in.order.Side(), trade.Decimal{})
+	} else {
+		if ownRest(open).Sign() > 0 || open.Exits().Sign() <= 0 {
+			end(in.order.Side(), open.Remaining())
+		}
+		if left := open.Exits(); left.Sign() > 0 {
+			end(trade.Sell, left)
+		}
+	}
+	return gate.Receipt{Outcome: trade.Accepted, NextEvent: d.next + 1, Events: events}
 }
 
 // Working implements gate.Desk.
@@ -143,8 +165,10 @@ func (d *desk) Working() []gate.VenueOrder {
 		in := d.working[id]
 		all = append(all, gate.VenueOrder{
 			ID: in.intent.BrokerOrderID(), OrderID: "tape-" + in.id, Symbol: in.order.Symbol(), Side: in.order.Side(),
-			Remaining: in.order.Quantity().Sub(in.filled),
 		})
+		if open := d.ledger().Open(in.intent); open != nil {
+			all[len(all)-1].Remaining = open.Remaining()
+		}
 	}
 	return all
 }

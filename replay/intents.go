@@ -15,10 +15,9 @@ type intent struct {
 	reply  reply
 	shown  ledger.Decision // as it was last written
 
-	order  trade.Order
-	venue  venue
-	filled trade.Decimal
-	over   uint64 // the number of the record after which it was over; zero while it is open
+	order trade.Order
+	venue venue
+	over  uint64 // the number of the record after which it was over; zero while it is open
 }
 
 // venue is where an order is at the broker. The zero venue never had it.
@@ -29,7 +28,7 @@ const (
 	flying        // sent, and not answered
 	there         // accepted, or nobody knows
 	refused       // rejected
-	gone          // filled
+	gone          // nothing of it is open
 	pulled        // cancelled: nothing can come of it any more
 )
 

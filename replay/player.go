@@ -52,6 +52,7 @@ func newPlayer(ctx context.Context, cfg Config, write func([]byte) error) (*play
 	p.tools[proposeTool] = p.tools["paper_place_order_a"]
 	p.order = dialect.Canonical()
 	p.desk.intents, p.desk.market = &p.intents, &p.market
+	p.desk.ledger = func() *ledger.State { return p.gate.State() }
 	var err error
 	if p.market, err = newExchange(cfg.Instruments); err != nil {
 		return nil, err
@@ -184,7 +185,10 @@ func (p *player) fill(ctx context.Context, l *line) error {
 		return nil
 	}
 	p.count.Fills++
-	return p.gate.Happened(ctx, e)
+	if err = p.gate.Happened(ctx, e); p.gate.State().Open(in.intent) == nil && in.venue == there {
+		p.desk.leave(in, gone)
+	}
+	return err
 }
 
 // cancel asks the broker to cancel an order; a proposal is withdrawn.

@@ -27,7 +27,7 @@ func (p *player) seen(at time.Time, e ledger.Event) {
 		p.change(at, in, from, to, reason(e))
 		p.tally(&in.shown)
 	}
-	if p.over(in) {
+	if p.gate.State().Open(in.intent) == nil {
 		p.intents.end(in)
 	}
 }
@@ -51,18 +51,6 @@ func (p *player) decided(at time.Time, e ledger.Decided) {
 		return
 	}
 	p.decision(in.id, &in.shown)
-}
-
-// over reports whether an intent is open no more.
-func (p *player) over(in *intent) bool {
-	switch in.shown.State {
-	case ledger.Allowed, ledger.OutcomeUnknown, ledger.ApprovalPending, ledger.ApprovalGranted:
-		return false
-	case ledger.Succeeded:
-		s := in.shown.OrderStatus()
-		return s != "working" && s != "partially_filled"
-	}
-	return true
 }
 
 // standing is where an intent stands: the state of its decision object, and once its order is at the broker that
