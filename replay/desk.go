@@ -137,25 +137,20 @@ func (d *desk) Cancel(c gate.Cleared) gate.Receipt {
 	case in.venue != there:
 		return gate.Receipt{Outcome: trade.Rejected, Message: "it is not open", NextEvent: d.next + 1}
 	}
-	d.leave(in, pulled)
-	var events []gate.VenueEvent
-	end := func(side trade.Side, left trade.Decimal) {
-		d.next++
-		events = append(events, gate.VenueEvent{
-			Number: d.next, Kind: gate.VenueCancelled, ID: c.ID, Symbol: in.order.Symbol(), Side: side, Quantity: left,
-		})
+	e := gate.VenueEvent{Kind: gate.VenueCancelled, ID: c.ID, Symbol: in.order.Symbol(), Side: in.order.Side()}
+	left := trade.Decimal{} // of exits that stay
+	if open := d.ledger().Open(in.intent); open != nil {
+		e.Quantity, left = open.Remaining(), open.Exits()
 	}
-	if open := d.ledger().Open(in.intent); open == nil {
-		end(in.order.Side(), trade.Decimal{})
-	} else {
-		if ownRest(open).Sign() > 0 || open.Exits().Sign() <= 0 {
-			end(in.order.Side(), open.Remaining())
-		}
-		if left := open.Exits(); left.Sign() > 0 {
-			end(trade.Sell, left)
-		}
+	if c.Exits {
+		e.Side, e.Quantity, left = trade.Sell, left, trade.Decimal{}
 	}
-	return gate.Receipt{Outcome: trade.Accepted, NextEvent: d.next + 1, Events: events}
+	if left.Sign() <= 0 {
+		d.leave(in, pulled)
+	}
+	d.next++
+	e.Number = d.next
+	return gate.Receipt{Outcome: trade.Accepted, NextEvent: d.next + 1, Events: []gate.VenueEvent{e}}
 }
 
 // Working implements gate.Desk.

