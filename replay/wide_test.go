@@ -13,6 +13,7 @@ const wide = `{"version": 2, "currency": "USD", "timezone": "America/New_York",
   "quotes": {"sources": ["file"], "max_age": "5m", "max_spread_bps": "200", "market_slippage_bps": "50"},
   "rules": [{"id": "all",
     "match": {"symbols": ["AAPL"], "sides": ["buy", "sell"], "order_types": ["limit", "market", "stop", "stop_limit"], "time_in_force": ["day", "gtc"], "agents": ["*"], "asset_classes": ["us_equity"]},
+    "allow": {"fractional": true},
     "limits": {"order_notional": {"deny_above": "5000.00"}, "position_quantity": {"deny_above": "30"}}}]}`
 
 func wideRun(t *testing.T, bodies ...string) string {
