@@ -196,3 +196,30 @@ func TestRetryAfterOnRecord(t *testing.T) {
 		t.Fatal(said(d), d.RetryAfter)
 	}
 }
+
+// TestSharesOfAnAmountAreOnRecord: an order by amount reserves the most shares that it can come to.
+func TestSharesOfAnAmountAreOnRecord(t *testing.T) {
+	text := strings.Replace(book(`"order_notional": {"deny_above": "1000.00"}, "position_quantity": {"deny_above": "10"}`),
+		`"sides": ["buy", "sell"]}`, `"sides": ["buy", "sell"], "order_types": ["limit", "market"]}, "allow": {"fractional": true}`, 1)
+	text = strings.Replace(text, `"max_spread_bps": "200"`, `"max_spread_bps": "200", "market_slippage_bps": "50"`, 1)
+	r := newRoom(t, text)
+	r.v.rests = true
+	word := func(name, v string) trade.Text { return trade.Text{Name: name, Value: v, Kind: trade.IsText} }
+	o, _, faults := trade.Parse(trade.Draft{
+		Account: "paper", Symbol: word("symbol", "AAPL"), Side: word("side", "buy"), Notional: word("notional", "500.00"),
+		Type: word("order_type", "market"), TimeInForce: word("time_in_force", "day"),
+	})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	d := r.Execute(ctx, call(t, "buy", "AAPL", "1", "1", func(c *gate.Call) { c.Order = o }))
+	if said(d) != "allow" {
+		t.Fatalf("%s", d.AppendJSON(nil))
+	}
+	for _, e := range events(t, r.Gate) {
+		if e, is := e.(ledger.Decided); is && (!e.Ruling.Shares.Known || e.Ruling.Shares.Value.Sign() <= 0 || e.Ruling.Value.String() != "500") {
+			t.Fatalf("%+v", e.Ruling)
+		}
+	}
+	r.want(t, "buy AAPL 6@100", "deny POSITION_QUANTITY_EXCEEDS_LIMIT")
+}
