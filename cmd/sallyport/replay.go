@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sallyport/ledger"
+	"sallyport/market"
 	"sallyport/replay"
 	"sallyport/trade"
 	"sallyport/wire"
@@ -74,6 +75,10 @@ func (a *app) replayConfig(ctx context.Context, policyFile string) (c replay.Con
 		return c, err
 	}
 	c.Approval, c.Shared = cfg.Approval, cfg.Shared
+	list := market.Listing{Path: cfg.Instruments, Optional: !cfg.Listed}
+	if c.Instruments, err = list.Instruments(); err != nil {
+		return c, usage("Repair the file of instruments that sallyport.json names.", "%s", plain(err))
+	}
 	if policyFile == "" {
 		c.Policy, _, _ = readOwned(cfg.Policy) // the tape may bring its own; without any nothing is allowed
 	}
@@ -173,9 +178,16 @@ func reelOrder(v wire.Value) string {
 	if o.Kind != wire.Object {
 		return "not an order"
 	}
-	parts := []string{memberText(o, "side"), memberText(o, "quantity"), memberText(o, "symbol")}
+	size := memberText(o, "quantity")
+	if size == "" {
+		size = memberText(o, "notional") + " USD of"
+	}
+	parts := []string{memberText(o, "side"), size, memberText(o, "symbol")}
 	if t := memberText(o, "type"); t != trade.Limit.String() {
 		parts = append(parts, t)
+	}
+	if p := memberText(o, "stop_price"); p != "" {
+		parts = append(parts, "stop", p)
 	}
 	if p := memberText(o, "limit_price"); p != "" {
 		parts = append(parts, "at", p)
