@@ -57,6 +57,7 @@ var outside = map[string][]string{
 	"github.com/rogpeppe/go-internal":        {},
 	"github.com/cockroachdb/datadriven":      {},
 	"go.uber.org/goleak":                     {},
+	"github.com/cedar-policy/cedar-go":       {},
 }
 
 // sockets are the only packages that reach a network or are reached by one: the API and its client, the chat, and the

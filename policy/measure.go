@@ -16,6 +16,14 @@ type judge struct {
 	f    Facts
 	s    Situation
 
+	// Terms of the order that are asked for over and over.
+	limit      trade.Decimal // the limit price
+	stop       trade.Decimal // the stop price
+	exit       trade.Exit    // the stop loss
+	profit     trade.Decimal // the take profit
+	byAmount   bool
+	outOfHours bool
+
 	quote     trade.Code    // why no quote can be used; empty if one can
 	worst     trade.Decimal // what a share may cost
 	reference trade.Decimal // the far side of the quote, or the stop where that is higher
@@ -40,11 +48,13 @@ type reading struct {
 
 // begin looks at the quote once, and at the order as it is.
 func (j *judge) begin() {
+	o := &j.o
+	j.limit, j.stop, j.exit, j.profit, j.byAmount, j.outOfHours = o.LimitPrice(), o.StopPrice(), o.StopLoss(), o.TakeProfit(), o.ByAmount(), o.ExtendedHours()
 	j.quote = j.book.quotes.judge(&j.s.Quote)
 	j.price()
 	j.asked = j.shares().Value
 	j.resize(j.asked)
-	if j.o.ByAmount() {
+	if j.byAmount {
 		j.notional = j.o.Amount()
 	}
 }
@@ -78,11 +88,10 @@ func (q *Quotes) judge(f *QuoteFact) trade.Code {
 
 // read measures what a limit of a rule looks at. It fills in a zero reading: returning one would cost as much as the rest.
 func (j *judge) read(r *bookRule, l *limit, v *reading) {
-	t := traits[l.kind]
-	if v.off = t.stop && j.o.StopLoss().IsZero(); v.off {
+	if v.off = traits[l.kind].stop && j.exit.IsZero(); v.off {
 		return
 	}
-	if j.quote != "" && (t.quote || t.unit == inShares && j.o.ByAmount()) {
+	if j.quote != "" && (traits[l.kind].quote || j.byAmount && traits[l.kind].unit == inShares) {
 		v.missing = j.quote
 		return
 	}
@@ -127,7 +136,7 @@ func (j *judge) read(r *bookRule, l *limit, v *reading) {
 
 // atRisk is what a share of a buy loses if it costs the worst price and is sold at its stop loss.
 func (j *judge) atRisk() trade.Decimal {
-	d := j.worst.Sub(j.o.StopLoss().Stop)
+	d := j.worst.Sub(j.exit.Stop)
 	if d.Sign() < 0 {
 		return trade.Decimal{}
 	}
@@ -145,8 +154,8 @@ func (j *judge) collar(v *reading) {
 		v.num, v.den = j.book.quotes.slip, trade.Whole(1)
 	case j.o.Side() == trade.Sell:
 		v.den = j.s.Quote.Bid
-		if stop := j.o.StopPrice(); stop.Sign() > 0 && stop.Cmp(v.den) < 0 {
-			v.den = stop
+		if j.stop.Sign() > 0 && j.stop.Cmp(v.den) < 0 {
+			v.den = j.stop
 		}
 		v.num = v.den.Sub(j.o.LimitPrice())
 	default:
@@ -156,7 +165,7 @@ func (j *judge) collar(v *reading) {
 	if v.num.Sign() < 0 {
 		v.num = trade.Decimal{}
 	}
-	if exit := j.o.StopLoss(); exit.Limit.Sign() > 0 {
+	if exit := &j.exit; exit.Limit.Sign() > 0 {
 		if d := exit.Stop.Sub(exit.Limit); d.Mul(v.den).Cmp(v.num.Mul(exit.Stop)) > 0 {
 			v.num, v.den = d, exit.Stop
 		}

@@ -7,8 +7,8 @@ import "sallyport/trade"
 // quote it is what the order itself says.
 func (j *judge) price() {
 	q, o := &j.s.Quote, &j.o
-	j.worst = larger(o.LimitPrice(), o.StopPrice())
-	j.reference = o.StopPrice()
+	j.worst = larger(o.LimitPrice(), j.stop)
+	j.reference = j.stop
 	if j.quote == "" {
 		far := q.Ask
 		if o.Side() == trade.Sell {
@@ -19,7 +19,10 @@ func (j *judge) price() {
 	if atMarket(o.Type()) {
 		j.worst = larger(j.worst, j.reference.MulUp(j.book.quotes.rise))
 	}
-	j.value = j.worst.MulUp(j.multiplier())
+	j.value = j.worst
+	if m := j.multiplier(); m.Cmp(one) != 0 {
+		j.value = j.worst.MulUp(m)
+	}
 }
 
 // atMarket reports whether an order is executed at whatever price the market has.
@@ -35,7 +38,7 @@ func larger(a, b trade.Decimal) trade.Decimal {
 // shares returns how many shares an order is for. One by amount buys the more of them the lower they are: it is counted
 // at the bid less the slippage, rounded up.
 func (j *judge) shares() Known {
-	if !j.o.ByAmount() {
+	if !j.byAmount {
 		return Known{Value: j.o.Quantity(), Known: true}
 	}
 	if j.quote != "" {
@@ -117,7 +120,7 @@ func (j *judge) sells(free trade.Decimal) effect {
 // leave them behind once the short position is closed.
 func (j *judge) covers(owed trade.Decimal) effect {
 	switch {
-	case j.quantity.Sign() <= 0 || j.quantity.Cmp(owed) > 0 || j.o.HasExits():
+	case j.quantity.Sign() <= 0 || j.quantity.Cmp(owed) > 0 || j.hasExits():
 		return flips
 	case j.verified(owed):
 		return reduces
@@ -145,5 +148,7 @@ func (j *judge) multiplier() trade.Decimal {
 	if m := j.s.Instrument.Multiplier; m.Sign() > 0 {
 		return m
 	}
-	return trade.Whole(1)
+	return one
 }
+
+var one = trade.Whole(1)

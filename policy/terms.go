@@ -23,11 +23,11 @@ func (j *judge) fits() trade.Code {
 		return AssetClassNotAllowed
 	}
 	for k := range priceNames {
-		if p := j.priceOf(k); p.Sign() > 0 && !i.Price(p).Fits {
+		if p := j.priceOf(k); p.Sign() > 0 && !i.Price(*p).Fits {
 			return PriceOffTick
 		}
 	}
-	if !j.sized && !i.takes(&j.o) {
+	if !j.sized && !j.lot() {
 		return QuantityOffLot
 	}
 	return ""
@@ -37,37 +37,28 @@ func (j *judge) fits() trade.Code {
 var priceNames = [...]string{"limit_price", "stop_price", "stop_loss", "stop_loss_limit", "take_profit"}
 
 // priceOf returns the price of one of the names; zero if the order has none.
-func (j *judge) priceOf(k int) trade.Decimal {
-	switch k {
-	case 0:
-		return j.o.LimitPrice()
-	case 1:
-		return j.o.StopPrice()
-	case 2:
-		return j.o.StopLoss().Stop
-	case 3:
-		return j.o.StopLoss().Limit
-	}
-	return j.o.TakeProfit()
+func (j *judge) priceOf(k int) *trade.Decimal {
+	return [...]*trade.Decimal{&j.limit, &j.stop, &j.exit.Stop, &j.exit.Limit, &j.profit}[k]
 }
 
-// takes reports whether an instrument is traded in the quantity of an order. An amount of dollars comes to any part of a
+// lot reports whether the instrument is traded in the quantity of the order. An amount of dollars comes to any part of a
 // share, so that only an instrument of which parts are traded takes one.
-func (i *InstrumentFact) takes(o *trade.Order) bool {
-	if o.ByAmount() {
-		one := trade.Whole(1)
+func (j *judge) lot() bool {
+	i := &j.s.Instrument
+	if j.byAmount {
 		return i.Lot.Size().Sign() > 0 && i.Lot.Size().Cmp(one) <= 0 && i.Minimum.Cmp(one) <= 0
 	}
-	q := o.Quantity()
-	return i.Quantity(q).Fits || i.TakesPart(q)
+	return i.Quantity(j.asked).Fits || i.TakesPart(j.asked)
 }
+
+func (j *judge) hasExits() bool { return !j.exit.IsZero() || j.profit.Sign() > 0 }
 
 // exits says why an exit would be executed at once, as far as the quote shows it: what the order's own prices show is a
 // fault. Only an order at the market has no price of its own, so that it needs the quote for it.
 //
 //limit:policy-exits A buy that would be executed at once with a stop loss that is not below the bid, or at the market with a take profit that is not above what it would cost, is denied: EXIT_WRONG_SIDE.
 func (j *judge) exits() trade.Code {
-	if !j.o.HasExits() {
+	if !j.hasExits() {
 		return ""
 	}
 	if j.quote != "" {
@@ -76,14 +67,14 @@ func (j *judge) exits() trade.Code {
 		}
 		return ""
 	}
-	q, stop := &j.s.Quote, j.o.StopPrice()
-	if stop.Cmp(q.Ask) > 0 { // it waits for the market to rise
+	q := &j.s.Quote
+	if j.stop.Cmp(q.Ask) > 0 { // it waits for the market to rise
 		return ""
 	}
-	if j.o.StopLoss().Stop.Cmp(q.Bid) >= 0 {
+	if j.exit.Stop.Cmp(q.Bid) >= 0 {
 		return trade.ExitWrongSide
 	}
-	if profit := j.o.TakeProfit(); atMarket(j.o.Type()) && profit.Sign() > 0 && profit.Cmp(q.Ask) <= 0 {
+	if atMarket(j.o.Type()) && j.profit.Sign() > 0 && j.profit.Cmp(q.Ask) <= 0 {
 		return trade.ExitWrongSide
 	}
 	return ""
@@ -112,9 +103,9 @@ func (j *judge) refuses(r *bookRule, p permit) trade.Code {
 		return ""
 	case p == fractionPermit && !r.allow.fractional && j.partial():
 		return trade.QuantityFractional
-	case p == hoursPermit && !r.allow.extended && j.o.ExtendedHours():
+	case p == hoursPermit && !r.allow.extended && j.outOfHours:
 		return ExtendedHoursNotAllowed
-	case p == stopPermit && r.stop && j.o.StopLoss().IsZero():
+	case p == stopPermit && r.stop && j.exit.IsZero():
 		return StopLossRequired
 	}
 	return ""
@@ -122,7 +113,7 @@ func (j *judge) refuses(r *bookRule, p permit) trade.Code {
 
 // partial reports whether the order is for a part of a share, or for an amount of dollars, which comes to one.
 func (j *judge) partial() bool {
-	return j.o.ByAmount() && !j.sized || !j.quantity.IsWhole()
+	return j.byAmount && !j.sized || !j.quantity.IsWhole()
 }
 
 // mayShort reports whether every rule about the order allows short sales, and there is one.
@@ -151,7 +142,7 @@ func (j *judge) session(r *bookRule) trade.Code {
 		return ""
 	case s.Code != "":
 		return s.Code
-	case r.session == regularSession && j.o.ExtendedHours():
+	case r.session == regularSession && j.outOfHours:
 		return SessionNotAllowed
 	case j.o.TimeInForce() == trade.OPG && !s.Regular:
 		if !s.RegularOpens.After(j.s.At) {
@@ -198,7 +189,7 @@ func (j *judge) instrumentReason(c *sentence) {
 func (j *judge) tickReasons(c *sentence) {
 	i := &j.s.Instrument
 	for k, name := range priceNames {
-		p := j.priceOf(k)
+		p := *j.priceOf(k)
 		if p.Sign() <= 0 {
 			continue
 		}
@@ -213,7 +204,7 @@ func (j *judge) tickReasons(c *sentence) {
 			})
 		}
 	}
-	if !i.takes(&j.o) {
+	if !j.lot() {
 		c.never(j.lotReason())
 	}
 }
