@@ -143,3 +143,83 @@ func TestFaultNothingMeansEverything(t *testing.T) {
 		t.Errorf("bounds of zero of version 1: %+v", v)
 	}
 }
+
+// listed puts an instrument into a situation.
+func listed(symbol string, edit func(*trade.Instrument)) func(*policy.Facts, *policy.Situation) {
+	return func(_ *policy.Facts, s *policy.Situation) {
+		sym, ok := trade.ParseSymbol(symbol)
+		if !ok {
+			panic(symbol)
+		}
+		i := trade.USEquity(sym)
+		edit(&i)
+		s.Instrument = policy.InstrumentFact{Instrument: i}
+	}
+}
+
+// TestFaultSizeOfAContract: five contracts at 3 are 1,500, since each is for a hundred, and one lot of a currency is a
+// hundred thousand. What one is, and what it is priced in, is never guessed.
+//
+//fault:f82
+//fault:f83
+func TestFaultSizeOfAContract(t *testing.T) {
+	contract := func(multiplier string) func(*trade.Instrument) {
+		return func(i *trade.Instrument) { i.Multiplier = dec(multiplier) }
+	}
+	for name, c := range map[string]struct {
+		order [3]string // quantity, symbol, price
+		is    func(*trade.Instrument)
+		want  string
+	}{
+		"shares":            {[3]string{"5", "AAPL", "3.00"}, contract("1"), ""},
+		"contracts":         {[3]string{"5", "AAPL", "3.00"}, contract("100"), "NOTIONAL_EXCEEDS_LIMIT 1500.00"},
+		"at the bound":      {[3]string{"4", "AAPL", "3.00"}, contract("100"), ""},
+		"a lot":             {[3]string{"1", "MSFT", "1.10"}, contract("100000"), "NOTIONAL_EXCEEDS_LIMIT 110000.00"},
+		"no multiplier":     {[3]string{"1", "AAPL", "3.00"}, contract("0"), "INSTRUMENT_UNAVAILABLE AAPL"},
+		"another currency":  {[3]string{"1", "AAPL", "3.00"}, func(i *trade.Instrument) { i.Currency = "JPY" }, "CURRENCY_NOT_ALLOWED JPY"},
+		"another class":     {[3]string{"1", "AAPL", "3.00"}, func(i *trade.Instrument) { i.AssetClass = "us_option" }, "ASSET_CLASS_NOT_ALLOWED us_equity"},
+		"of another symbol": {[3]string{"1", "AAPL", "3.00"}, func(i *trade.Instrument) { i.Symbol = trade.Symbol{} }, "INSTRUMENT_UNAVAILABLE AAPL"},
+	} {
+		b := mustBook(t, oneLimit(`"order_notional": {"deny_above": "1200.00"}`))
+		v, _ := judged(t, b, order(t, "buy", c.order[0], c.order[1], c.order[2]), func(f *policy.Facts, s *policy.Situation) {
+			listed(c.order[1], c.is)(f, s)
+			s.Quote = policy.QuoteFact{Bid: dec(c.order[2]), Ask: dec(c.order[2]), Last: dec(c.order[2])}
+		})
+		got := ""
+		if len(v.Reasons) > 0 {
+			got = string(v.Reasons[0].Code) + " " + v.Reasons[0].Observed
+		}
+		if got != c.want || (v.Effect == policy.Allow) != (c.want == "") {
+			t.Errorf("%s: %s %q, want %q", name, v.Effect, got, c.want)
+		}
+	}
+}
+
+// TestFaultBetweenTwoSteps: a price between two ticks and a quantity between two lots are denied with both neighbours, and
+// nothing is rounded.
+//
+//fault:f102
+//fault:f104
+func TestFaultBetweenTwoSteps(t *testing.T) {
+	b := mustBook(t, oneLimit(`"order_quantity": {"deny_above": "500"}`))
+	hundreds := func(i *trade.Instrument) { i.Lot, i.Minimum = trade.NewUnit(dec("100")), dec("100") }
+	for _, c := range []struct {
+		quantity, price string
+		is              func(*trade.Instrument)
+		code            trade.Code
+		neighbours      string
+	}{
+		{"1", "41.08", func(*trade.Instrument) {}, "", ""},
+		{"1", "41.085", func(*trade.Instrument) {}, policy.PriceOffTick, "beside it are 41.08 and 41.09"},
+		{"100", "41.08", hundreds, "", ""},
+		{"150", "41.08", hundreds, policy.QuantityOffLot, "beside it are 100 and 200"},
+		{"99", "41.08", hundreds, policy.QuantityOffLot, "the least is 100"},
+	} {
+		v, _ := judged(t, b, order(t, "buy", c.quantity, "AAPL", c.price), listed("AAPL", c.is))
+		if (v.Effect == policy.Allow) != (c.code == "") {
+			t.Errorf("%s at %s: %+v", c.quantity, c.price, v)
+		} else if c.code != "" && (v.Reasons[0].Code != c.code || !strings.HasSuffix(v.Reasons[0].Message, c.neighbours)) {
+			t.Errorf("%s at %s: %+v", c.quantity, c.price, v.Reasons)
+		}
+	}
+}
