@@ -25,7 +25,7 @@ func TestTheLargestQuantityIsTheLargest(t *testing.T) {
 		if err != nil {
 			rt.Skip(err)
 		}
-		for range 10 {
+		for range 40 {
 			o, f, s := drawCase(rt)
 			v := b.Evaluate(o, f, s)
 			if v.Effect != policy.Deny || len(v.Halts) > 0 {
