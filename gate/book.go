@@ -100,7 +100,7 @@ func scopeOf(h policy.Halt, account trade.Account) ledger.Scope {
 // cancelHalted cancels what works in the scopes that limits have just stopped, as a person's stop does.
 func (g *Gate) cancelHalted(ctx context.Context, halted []ledger.Stop) {
 	for _, s := range halted {
-		g.stopOrders(context.WithoutCancel(ctx), s)
+		g.stopOrders(context.WithoutCancel(ctx), s, false)
 	}
 }
 

@@ -28,8 +28,13 @@ var ErrProtects = errors.New("the order is filled, and its exits protect what it
 // before it leaves. No limit and no kill switch stops it. Of an order that is filled the exits may still be open: those
 // are cancelled for a person alone.
 //
-//limit:gate-exits-person The exits of a position are cancelled at a person's word alone: not by an agent, and not by a stop.
+//limit:gate-exits-person The exits of a position are cancelled at a person's word alone: not by an agent, and by a stop only with --all.
 func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelResult, error) {
+	return g.cancel(ctx, o, id, o.Surface == surfacePerson)
+}
+
+// cancel cancels an order, and what is left of a filled one, its exits, where they may be.
+func (g *Gate) cancel(ctx context.Context, o Origin, id trade.IntentID, mayExits bool) (CancelResult, error) {
 	res := CancelResult{Intent: id}
 	if g.cfg.Broker == nil {
 		return res, fmt.Errorf("this process has no broker")
@@ -44,12 +49,12 @@ func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelR
 			return fmt.Errorf("intent %s: %w", trade.Printable(string(id), 64), ErrNoOpenOrder)
 		}
 		exits := protects(open)
-		if exits && o.Surface != surfacePerson {
+		if exits && !mayExits {
 			return fmt.Errorf("intent %s: %w", id, ErrProtects)
 		}
 		at, _ := g.moment(tx)
 		cleared = Cleared{Order: open.Order, ID: id.BrokerOrderID(), NotAfter: at.Add(g.cfg.SendWithin), Exits: exits}
-		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: cleanOrigin(o), NotAfter: cleared.NotAfter, Wanted: true})
+		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: cleanOrigin(o), NotAfter: cleared.NotAfter, Wanted: true, Exits: exits})
 		return nil
 	})
 	if err != nil {

@@ -111,3 +111,48 @@ func TestStopLeavesTheExitsOfAPosition(t *testing.T) {
 		t.Errorf("after the stop loss: %+v, %v", ps, err)
 	}
 }
+
+// TestStopOfAllEndsTheExitsToo: at a person's word, with the broker at hand and without, and never at an agent's.
+//
+//attack:gate-exits-person
+func TestStopOfAllEndsTheExitsToo(t *testing.T) {
+	everything := gate.StopRequest{Reason: "test", All: true}
+	byAgent, byPerson, kept := everything, everything, everything
+	byAgent.Agent, byAgent.Tier = "local", trade.TierExecute
+	c := newBracket(t)
+	byPerson.Person, kept.Person, kept.Keep = c.olga, c.olga, true
+	for name, r := range map[string]gate.StopRequest{"an agent": byAgent, "a person who keeps them": kept} {
+		rep, err := c.Kill(ctx, r)
+		if err != nil || len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopKept {
+			t.Fatalf("%s: %+v, %v", name, rep, err)
+		}
+		c.wantExits(t, true)
+	}
+	rep, err := c.Kill(ctx, byPerson)
+	if err != nil || len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopGone {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	c.wantExits(t, false)
+
+	c = newBracket(t)
+	local := everything
+	local.Local = "olga"
+	if err := c.Gate.Close(); err != nil {
+		t.Fatal(err)
+	}
+	without := c.cfg
+	without.Broker, without.Daemon = nil, false
+	g := reopen(t, without)
+	rep, err = g.Kill(ctx, local)
+	if err != nil || len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopPending {
+		t.Fatalf("without the broker: %+v, %v", rep, err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Gate = reopen(t, c.cfg)
+	if err := c.Recover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.wantExits(t, false)
+}

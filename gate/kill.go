@@ -26,7 +26,11 @@ type StopRequest struct {
 	Tier   trade.Tier
 	Local  string // somebody at this machine whose name is not known, such as the command line
 	Keep   bool   // leave working orders as they are
+	All    bool   // cancel the exits of positions as well, which an agent cannot
 }
+
+// exits reports whether the exits that protect a position are to be cancelled too.
+func (r StopRequest) exits() bool { return r.All && r.Agent == "" && !r.Keep }
 
 // StopReport says what a stop has done. It never says that an account is flat: only the broker can.
 type StopReport struct {
@@ -116,7 +120,7 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		_, _ = WriteStopFile(g.cfg.Home, rep.Stop) // so that it stands even if the journal is lost; a reset takes it away
 	}
 	g.awaitSends(ctx, r.Scope, since)
-	rep.Orders = g.stopOrders(ctx, ledger.Stop{Scope: r.Scope, Since: since, Keep: r.Keep})
+	rep.Orders = g.stopOrders(ctx, ledger.Stop{Scope: r.Scope, Since: since, Keep: r.Keep}, r.exits())
 	rep.Orders = append(rep.Orders, g.cancelAtBroker(ctx, r, g.onRecord(ctx), "it was at the broker and not on record")...)
 	return rep, nil
 }
@@ -177,7 +181,12 @@ func (g *Gate) cancelAtBroker(ctx context.Context, r StopRequest, known map[trad
 			continue
 		}
 		o := StopOrder{Intent: id, State: StopUnknown}
-		permit := mint(CancelOrder, Cleared{ID: v.ID, NotAfter: g.cfg.Now().Add(g.cfg.SendWithin)})
+		if v.Exits && !r.exits() {
+			o.State, o.Message = StopKept, protecting
+			all = append(all, o)
+			continue
+		}
+		permit := mint(CancelOrder, Cleared{ID: v.ID, Exits: v.Exits, NotAfter: g.cfg.Now().Add(g.cfg.SendWithin)})
 		f := g.ask(o.Intent, func() (Receipt, error) { return g.cfg.Broker.Cancel(ctx, permit) })
 		switch o.Message = trade.Printable(f.out.Message, 200); f.out.Outcome {
 		case trade.Accepted:
@@ -240,13 +249,13 @@ func covers(scope ledger.Scope, o *ledger.Open) bool {
 // stopOrders cancels what works in the scope and says what became of everything that is open there.
 //
 // What came after the stop is a person's reduction and stays.
-func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop) []StopOrder {
+func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop, exits bool) []StopOrder {
 	var open []StopOrder
 	phases := map[trade.IntentID]ledger.Phase{}
 	_ = g.journal.Read(ctx, func() error { // without it nothing is known, and nothing is said
 		for _, o := range g.follow.state.Opens() {
 			if covers(stop.Scope, o) && !later(o, stop) && o.Phase != ledger.OnHold && o.Phase != ledger.Granted {
-				open = append(open, stopped(o))
+				open = append(open, stopped(o, exits))
 				phases[o.Intent] = o.Phase
 			}
 		}
@@ -256,16 +265,19 @@ func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop) []StopOrder {
 		if open[i].State == StopKept {
 			continue
 		}
-		g.stopOrder(ctx, &open[i], phases[open[i].Intent], stop.Keep)
+		g.stopOrder(ctx, &open[i], phases[open[i].Intent], stop.Keep, exits)
 	}
 	return open
 }
 
+// protecting is why an order stays at a stop.
+const protecting = "it is filled, and its exits protect what it bought"
+
 // stopped is an open order as a stop finds it.
-func stopped(o *ledger.Open) StopOrder {
+func stopped(o *ledger.Open, exits bool) StopOrder {
 	s := StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown}
-	if protects(o) {
-		s.State, s.Message = StopKept, "it is filled, and its exits protect what it bought"
+	if protects(o) && !exits {
+		s.State, s.Message = StopKept, protecting
 	}
 	return s
 }
@@ -275,7 +287,7 @@ func later(o *ledger.Open, stop ledger.Stop) bool {
 	return o.At.After(stop.Since) || o.At.Equal(stop.Since) && o.Origin.Surface == surfacePerson
 }
 
-func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, keep bool) {
+func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, keep, exits bool) {
 	switch {
 	case phase == ledger.Permitted:
 		o.Message = "a hook has permitted it, and the harness may have made the call"
@@ -285,11 +297,14 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 		o.State = StopKept
 	case g.cfg.Broker == nil:
 		o.State, o.Message = StopPending, "this process reaches no broker; it is cancelled when one that does next starts"
-		if err := g.wantCancel(ctx, o.Intent); err != nil {
+		if err := g.wantCancel(ctx, o.Intent, exits); err != nil {
 			o.State, o.Message = StopUnknown, "that it is to be cancelled could not be recorded"
 		}
 	default:
-		res, err := g.Cancel(ctx, stopOrigin(), o.Intent)
+		res, err := g.cancel(ctx, stopOrigin(), o.Intent, exits)
+		if exits && err == nil && res.Outcome == trade.Accepted { // the entry is gone; what it had bought may have exits yet
+			res, err = g.cancel(ctx, stopOrigin(), o.Intent, exits)
+		}
 		switch {
 		case errors.Is(err, ErrNoOpenOrder) || err == nil && res.Outcome == trade.Accepted:
 			o.State = StopGone
@@ -299,7 +314,7 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 			o.State, o.Message = StopStillThere, trade.Printable(res.Message, 200)
 		case err != nil:
 			o.Message = trade.Printable(err.Error(), 200)
-			_ = g.wantCancel(ctx, o.Intent) // whoever next has the broker asks it
+			_ = g.wantCancel(ctx, o.Intent, exits) // whoever next has the broker asks it
 		default:
 			o.Message = trade.Printable(res.Message, 200)
 		}
@@ -307,10 +322,10 @@ func (g *Gate) stopOrder(ctx context.Context, o *StopOrder, phase ledger.Phase, 
 }
 
 // wantCancel records that an order is to be cancelled by whoever next has the broker, whatever becomes of the stop.
-func (g *Gate) wantCancel(ctx context.Context, id trade.IntentID) error {
+func (g *Gate) wantCancel(ctx context.Context, id trade.IntentID, exits bool) error {
 	return g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
-		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: stopOrigin(), NotAfter: at, Wanted: true})
+		g.record(tx, at, g.cfg.Account, ledger.CancelAsked{Intent: id, Origin: stopOrigin(), NotAfter: at, Wanted: true, Exits: exits})
 		return nil
 	})
 }
@@ -321,17 +336,17 @@ func stopOrigin() Origin { return Origin{Agent: bySallyport, Surface: "gate", To
 //
 //limit:gate-cancel-wanted A cancel that was asked for and not answered is asked again by whoever next has the broker, also after the stop was reset.
 func (g *Gate) cancelWanted(ctx context.Context) error {
-	var wanted []trade.IntentID
+	var wanted []*ledger.Open
 	err := g.journal.Read(ctx, func() error {
 		for _, o := range g.follow.state.Opens() {
 			if o.Cancelling && o.Order.Account() == g.cfg.Account {
-				wanted = append(wanted, o.Intent)
+				wanted = append(wanted, &ledger.Open{Intent: o.Intent, ExitsToo: o.ExitsToo})
 			}
 		}
 		return nil
 	})
-	for _, id := range wanted {
-		if _, cancelErr := g.Cancel(ctx, stopOrigin(), id); cancelErr != nil && !errors.Is(cancelErr, ErrNoOpenOrder) && !errors.Is(cancelErr, ErrProtects) {
+	for _, o := range wanted {
+		if _, cancelErr := g.cancel(ctx, stopOrigin(), o.Intent, o.ExitsToo); cancelErr != nil && !errors.Is(cancelErr, ErrNoOpenOrder) && !errors.Is(cancelErr, ErrProtects) {
 			err = errors.Join(err, cancelErr)
 		}
 	}
@@ -343,7 +358,7 @@ func (g *Gate) cancelStopped(ctx context.Context) error {
 	stops, err := g.Stops(ctx)
 	for _, s := range stops {
 		if !s.Since.IsZero() && !s.Keep { // a journal that does not say that all may go on has had no stop
-			g.stopOrders(ctx, s)
+			g.stopOrders(ctx, s, false)
 		}
 	}
 	return err

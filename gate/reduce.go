@@ -86,18 +86,25 @@ func (g *Gate) verified(o trade.Order, h Holdings) (policy.Facts, *Refusal) {
 	if facts.Position.Cmp(held) < 0 {
 		held = facts.Position
 	}
-	free := held
+	free, exits := held, 0
 	for _, x := range st.Opens() { // what an agent proposes, or a harness reports, does not bar a person's way out
 		ours := x.Phase == ledger.Working || x.Phase == ledger.Sending && !x.Pending.NotAfter.IsZero()
 		if ours && x.Order.Account() == o.Account() && x.Order.Symbol() == o.Symbol() {
 			free = free.Sub(x.Selling())
+			if protects(x) {
+				exits++
+			}
 		}
 	}
 	if o.Quantity().Cmp(free) > 0 {
 		if free.Sign() < 0 {
 			free = trade.Decimal{}
 		}
-		return facts, refusal(policy.ReductionNotVerified, "%s %s is more than the %s that are held and not pending", o.Quantity(), o.Symbol(), free)
+		why := ""
+		if exits > 0 {
+			why = "; exits that protect the position would sell the rest: cancel the order they belong to first, as 'sallyport orders' shows it"
+		}
+		return facts, refusal(policy.ReductionNotVerified, "%s %s is more than the %s that are held and not pending%s", o.Quantity(), o.Symbol(), free, why)
 	}
 	return facts, nil
 }

@@ -25,10 +25,10 @@ func (s *State) Apply(at time.Time, e Event) {
 			o.Asked = true
 		}
 	case CancelAsked:
-		s.cancelling(e.Intent, e.Wanted)
+		s.cancelling(e.Intent, e.Wanted, e.Exits)
 	case CancelEnded:
 		if e.Outcome != trade.Unknown {
-			s.cancelling(e.Intent, false)
+			s.cancelling(e.Intent, false, false)
 		}
 	case Flagged, AttemptRefused: // evidence only
 	default:
@@ -39,9 +39,9 @@ func (s *State) Apply(at time.Time, e Event) {
 // cancelling notes that a cancel of an order was asked for and is not answered yet.
 //
 //limit:ledger-cancelling A cancel that was asked for stays wanted until the broker has answered it clearly.
-func (s *State) cancelling(id trade.IntentID, wanted bool) {
+func (s *State) cancelling(id trade.IntentID, wanted, exits bool) {
 	if o := s.Open(id); o != nil {
-		o.Cancelling = wanted
+		o.Cancelling, o.ExitsToo = wanted, wanted && (exits || o.ExitsToo)
 	}
 }
 

@@ -70,7 +70,9 @@ func decodeKind(o *object, kind string) (Event, bool) {
 	case "asked":
 		return Asked{Intent: o.intent()}, true
 	case "cancel_asked":
-		return CancelAsked{Intent: o.intent(), Origin: o.origin(), NotAfter: o.time("not_after"), Wanted: o.flag("wanted")}, true
+		return CancelAsked{
+			Intent: o.intent(), Origin: o.origin(), NotAfter: o.time("not_after"), Wanted: o.flag("wanted"), Exits: o.flag("exits"),
+		}, true
 	case "cancel_ended":
 		return CancelEnded{Intent: o.intent(), Outcome: o.outcome(), Message: o.optional("message")}, true
 	}

@@ -98,7 +98,8 @@ func (e Flagged) append(dst []byte) []byte {
 func (e Asked) append(dst []byte) []byte { return dst }
 
 func (e CancelAsked) append(dst []byte) []byte {
-	return appendFlag(appendTime(appendOrigin(dst, e.Origin), "not_after", e.NotAfter), "wanted", e.Wanted)
+	dst = appendFlag(appendTime(appendOrigin(dst, e.Origin), "not_after", e.NotAfter), "wanted", e.Wanted)
+	return appendFlag(dst, "exits", e.Exits)
 }
 
 func (e CancelEnded) append(dst []byte) []byte {

@@ -182,6 +182,7 @@ type CancelAsked struct {
 	Origin   Origin
 	NotAfter time.Time
 	Wanted   bool // until the broker has answered it clearly; a record of the first version does not say so
+	Exits    bool // a person wants the exits of what is filled cancelled as well
 }
 
 // CancelEnded is the broker's answer to a cancel. What is left of the order ends by Happened, never by this.

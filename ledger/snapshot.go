@@ -119,6 +119,7 @@ func (o *Open) appendLine(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "client_order_id", string(o.ClientOrderID))
 	dst = wire.AppendOptional(dst, "policy_sha256", o.PolicySHA256)
 	dst = appendFlag(appendFlag(appendFlag(dst, "unknown", o.Unknown), "asked", o.Asked), "cancelling", o.Cancelling)
+	dst = appendFlag(dst, "exits_too", o.ExitsToo)
 	dst = appendPending(appendTime(dst, "at", o.At), o.Pending)
 	dst = o.appendWide(appendDecimal(dst, "filled", o.Filled))
 	if !o.Hold.Expires.IsZero() {
@@ -279,6 +280,7 @@ func (o *Open) read() error {
 		x.fail(errors.New("no order"))
 	}
 	o.Origin, o.Unknown, o.Asked, o.Cancelling = x.origin(), x.flag("unknown"), x.flag("asked"), x.flag("cancelling")
+	o.ExitsToo = x.flag("exits_too")
 	o.At, o.Pending, o.Filled = x.time("at"), x.pending(), x.decimal("filled")
 	o.Over, o.Shares, o.Exited = x.flag("over"), x.known("shares"), x.optionalDecimal("exited")
 	o.Spent, o.Price = x.optionalDecimal("spent"), x.optionalDecimal("share_price")

@@ -86,6 +86,7 @@ type Open struct {
 	Unknown       bool // an unknown outcome is on record
 	Asked         bool // the harness's permission request was answered by this permission
 	Cancelling    bool // a cancel was asked for and is not answered
+	ExitsToo      bool // and a person wants the exits of what is filled cancelled as well
 	At            time.Time
 	Pending       Pending
 	Filled        trade.Decimal   // shares of the order itself

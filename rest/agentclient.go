@@ -300,6 +300,7 @@ func (c *connection) cancel(ctx context.Context, id trade.IntentID) (gate.Cancel
 
 // Kill engages the kill switch. Who asks, and of which tier, is the connection's.
 func (c *Client) Kill(ctx context.Context, k gate.StopRequest) (gate.StopReport, error) {
+	k.All = false // only a person ends exits
 	return c.kill(ctx, k)
 }
 
@@ -308,6 +309,9 @@ func (c *connection) kill(ctx context.Context, k gate.StopRequest) (gate.StopRep
 	body := wire.AppendText(wire.AppendText([]byte{'{'}, "scope", k.Scope.String()), "reason", k.Reason)
 	if k.Keep {
 		body = append(wire.AppendName(body, "keep"), "true"...)
+	}
+	if k.All {
+		body = append(wire.AppendName(body, "all"), "true"...)
 	}
 	r, _, err := c.call(ctx, http.MethodPost, "/v1/kill", append(body, '}'), callDeadline)
 	if err != nil {

@@ -204,12 +204,16 @@ func quote(q *request) answer {
 }
 
 func killed(q *request) answer {
-	f, p := q.fields("scope", "reason", "keep")
+	names := []string{"scope", "reason", "keep"}
+	if q.agent == "" { // an agent ends no exits
+		names = append(names, "all")
+	}
+	f, p := q.fields(names...)
 	if p != nil {
 		return p.answer()
 	}
 	scope, valid := f.scope()
-	r := gate.StopRequest{Scope: scope, Reason: f.text("reason"), Keep: f.flag("keep"), Person: q.human, Agent: q.agent, Tier: q.tier}
+	r := gate.StopRequest{Scope: scope, Reason: f.text("reason"), Keep: f.flag("keep"), All: f.flag("all"), Person: q.human, Agent: q.agent, Tier: q.tier}
 	if !valid {
 		f.faults = append(f.faults, scopeFault())
 	}

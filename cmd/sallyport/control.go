@@ -219,6 +219,9 @@ func (a *app) stopByDaemon(ctx context.Context, cfg config, credential string, r
 		return rep, false, err
 	}
 	defer c.Close()
+	if r.All {
+		a.note("the daemon takes this for an agent's stop, and only a person ends exits: they stay")
+	}
 	rep, err = c.Kill(ctx, r)
 	return rep, err == nil, err
 }

@@ -21,13 +21,14 @@ func killCommand(a *app) *cobra.Command {
 	c := a.engageCommand("kill", `Stop every order that opens risk, at once: nothing more is executed or permitted in
 the scope, what was on its way is awaited, and working orders are cancelled, unless
 they are to be kept. The stop is latched and durable; only a person lifts it, with 'sallyport kill reset'.
-Cancels, and a person's 'sallyport reduce', stay possible. Positions stay as they are.
+Cancels, and a person's 'sallyport reduce', stay possible. Positions stay as they are, and so do the
+exits that protect them, unless --all is given.
 
 It works when the daemon is down and when the journal cannot be written, by a stop
 file in the data directory that every process heeds.
 
 Exit codes: 0 the stop stands, 3 it could not be engaged.`)
-	c.Use, c.DisableFlagsInUseLine, c.GroupID = "kill [--scope S] [--reason R] [--keep]", true, groupControl
+	c.Use, c.DisableFlagsInUseLine, c.GroupID = "kill [--scope S] [--reason R] [--keep | --all]", true, groupControl
 	engage := a.engageCommand("engage", "Stop, as 'sallyport kill' alone does.")
 	c.AddCommand(engage, killStatusCommand(a), killResetCommand(a))
 	for _, stops := range []*cobra.Command{c, engage} {
@@ -57,7 +58,7 @@ func saysNotStopped(c *cobra.Command, err error) error {
 // engageCommand is kill, and kill engage.
 func (a *app) engageCommand(name, long string) *cobra.Command {
 	var scope, reason string
-	keep := false
+	keep, all := false, false
 	c := &cobra.Command{
 		Use: name, Short: "Stop every order that opens risk, at once", Args: exactly(0), Long: long,
 		Example: "  sallyport kill\n  sallyport kill --scope symbol:AAPL --reason \"a rumour\"",
@@ -65,8 +66,12 @@ func (a *app) engageCommand(name, long string) *cobra.Command {
 	scopeFlag(c, &scope)
 	c.Flags().StringVar(&reason, "reason", "", "why, `R`; a stop is never refused for lack of it")
 	c.Flags().BoolVar(&keep, "keep", false, "leave the orders that work already as they are")
+	c.Flags().BoolVar(&all, "all", false, "cancel the exits that protect positions as well")
 	withJSON(a, withCredential(a, c, stopCredential), "print one object")
 	return runs(c, func(ctx context.Context, _ []string) error {
+		if keep && all {
+			return usage(notStopped, "--keep and --all say the opposite of each other")
+		}
 		s, err := parseScope(scope, notStopped)
 		if err != nil {
 			return err
@@ -75,7 +80,7 @@ func (a *app) engageCommand(name, long string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.stop(ctx, home, gate.StopRequest{Scope: s, Reason: strings.TrimSpace(reason), Local: person(), Keep: keep})
+		return a.stop(ctx, home, gate.StopRequest{Scope: s, Reason: strings.TrimSpace(reason), Local: person(), Keep: keep, All: all})
 	})
 }
 
@@ -245,6 +250,9 @@ func lookAgain(ctx context.Context, g opened, o *gate.StopOrder) {
 	}
 	switch s := d.OrderStatus(); s {
 	case "cancelled", "expired", "filled", "rejected":
+		if s == "filled" && d.Order.HasExits() && d.ExitsEnded == "" && d.Exited.Cmp(d.Filled) < 0 {
+			return // of its exits nothing is known yet
+		}
 		o.State, o.Message = gate.StopGone, "it is "+s
 	case "unknown":
 		o.State, o.Message = gate.StopUnknown, "its outcome is not known"
