@@ -23,7 +23,7 @@ func personRoutes() []route {
 		{method: "GET", path: "/v1/proposals/{id}", about: "Everything that a person must know of a proposal", gives: "Brief", run: brief},
 		{method: "POST", path: "/v1/proposals/{id}/approve", about: "Approve exactly the terms of a digest", takes: "Press", gives: "Decision", run: pressed((*gate.Gate).Approve)},
 		{method: "POST", path: "/v1/proposals/{id}/decline", about: "Say no to exactly the terms of a digest", takes: "Press", gives: "Decision", run: pressed((*gate.Gate).Decline)},
-		{method: "POST", path: "/v1/kill", ends: true, about: "Engage the kill switch", takes: "Stop", gives: "Stopped", run: killed},
+		{method: "POST", path: "/v1/kill", ends: true, about: "Engage the kill switch", takes: "PersonStop", gives: "Stopped", run: killed},
 		{method: "POST", path: "/v1/kill/reset", about: "Reset the kill switch of a scope", takes: "Reset", gives: "Stops", run: reset},
 		{method: "GET", path: "/v1/audit", query: []string{"agent", "symbol", "state", "from", "to", "limit"}, about: "Intents, newest first", gives: "Decisions", run: audit},
 		{method: "GET", path: "/v1/audit/{id}", about: "An intent with every event of it", gives: "History", run: history},

@@ -32,7 +32,7 @@ func (a *app) fillsOf(ctx context.Context, tape string, orders map[int]*reordere
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxTapeLine)
 	for n := 0; lines.Scan(); {
-		v, err := wire.Read(lines.Bytes(), wire.Limits{Bytes: maxTapeLine, Depth: 40})
+		v, err := wire.Read(lines.Bytes(), wire.Limits{Bytes: maxTapeLine, Depth: maxTapeDepth})
 		if err != nil {
 			return fmt.Errorf("%s has changed while it was read: %w", tape, err)
 		}

@@ -26,6 +26,11 @@ const maxIntents = 1_000_000
 //limit:cli-tape-line A line of a tape or of its replay is read up to 2 MiB; a longer one ends the command.
 const maxTapeLine = 2 << 20
 
+// maxTapeDepth is how deep such a line may be nested.
+//
+//limit:cli-tape-depth A line of a tape or of its replay that is nested over 40 levels ends the command.
+const maxTapeDepth = 40
+
 // ruled is what a policy said of one order of a tape.
 type ruled struct {
 	intent   string
@@ -78,7 +83,7 @@ func (r *ruling) Write(b []byte) (int, error) {
 }
 
 func (r *ruling) line(line []byte) error {
-	v, err := wire.Read(line, wire.Limits{Bytes: maxTapeLine, Depth: 40})
+	v, err := wire.Read(line, wire.Limits{Bytes: maxTapeLine, Depth: maxTapeDepth})
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,17 @@ func TestTapeOfOneEndlessLineEndsTheCommand(t *testing.T) {
 	}
 }
 
+//attack:cli-tape-depth
+func TestTapeThatIsNestedTooDeepEndsTheCommand(t *testing.T) {
+	deep := strings.Repeat("[", maxTapeDepth+1) + strings.Repeat("]", maxTapeDepth+1) + "\n"
+	if _, err := (&ruling{}).Write([]byte(deep)); err == nil {
+		t.Error("a replay's line was read")
+	}
+	if err := (&app{}).fillsOf(t.Context(), tapeFile(t, t.TempDir(), deep), nil); err == nil {
+		t.Error("a tape's line was read")
+	}
+}
+
 //attack:cli-tape-intents
 func TestTapeOfTooManyOrdersIsNotCompared(t *testing.T) {
 	n := 0
