@@ -37,7 +37,7 @@ type policyFile struct {
 	// soundness says why a policy of version 2 is not loaded although it can be read; nil if it is, or if nothing asks.
 	soundness func(PolicyView) *policy.Reason
 	world     func() policy.World // that a policy is compared with; nil: with nothing but the time zones
-	proved    string // the SHA-256 of what was last found sound
+	proved    string              // the SHA-256 of what was last found sound
 }
 
 // wayAgain is how often the directories above the policy are looked at again.
