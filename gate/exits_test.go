@@ -156,3 +156,50 @@ func TestStopOfAllEndsTheExitsToo(t *testing.T) {
 	}
 	c.wantExits(t, false)
 }
+
+// TestStopLeavesStopsThatProtect: an agent must not be able to strip a position of its stop loss by having itself stopped.
+//
+//attack:gate-exits-stay
+func TestStopLeavesStopsThatProtect(t *testing.T) {
+	b := &gatetest.Broker{Default: gatetest.Trade}
+	d := newRoom(t, book(`"order_quantity": {"deny_above": "100"}, "denials_per_minute": {"halt_above": "1"}`), func(cfg *gate.Config) {
+		b.Now, cfg.Broker = cfg.Now, b
+	})
+	sym, _ := trade.ParseSymbol("AAPL")
+	b.Show(sym, dec("100"), dec("100.10"))
+	order := func(side string, terms map[string]string) ledger.Decision {
+		t.Helper()
+		got := d.Execute(ctx, gatetest.CallFor(gatetest.Wide(t, side, "AAPL", terms)))
+		if got.State != ledger.Succeeded {
+			t.Fatalf("%s", got.AppendJSON(nil))
+		}
+		return got
+	}
+	order("buy", map[string]string{"type": "limit", "limit_price": "101", "quantity": "10"})
+	guard := order("sell", map[string]string{"type": "stop", "stop_price": "90", "quantity": "6"})
+	entry := order("buy", map[string]string{"type": "limit", "limit_price": "90", "quantity": "1"})
+	exit := order("sell", map[string]string{"type": "limit", "limit_price": "130", "quantity": "1"})
+	for range 3 {
+		d.says(t, "buy", "AAPL", "101", "100")
+	}
+	want := func(when string, states map[trade.IntentID]string) {
+		t.Helper()
+		for id, state := range states {
+			if now, _, err := d.History(ctx, id); err != nil || now.OrderStatus() != state {
+				t.Errorf("%s: %s is %s, %v; want %s", when, now.Order.Line(), now.OrderStatus(), err, state)
+			}
+		}
+	}
+	stays := map[trade.IntentID]string{guard.Intent: "working", entry.Intent: "cancelled", exit.Intent: "cancelled"}
+	if stops := must(d.Stops(ctx))(t); len(stops) != 1 || stops[0].By != "policy" {
+		t.Fatalf("%+v", stops)
+	}
+	want("halted by a limit", stays)
+	must(d.Kill(ctx, gate.StopRequest{Reason: "test", Agent: "local", Tier: trade.TierExecute, All: true}))(t)
+	want("stopped by an agent", stays)
+	must(d.Kill(ctx, gate.StopRequest{Reason: "test", Person: d.olga}))(t)
+	must(d.Reconcile(ctx))(t)
+	want("stopped by a person", stays)
+	must(d.Kill(ctx, gate.StopRequest{Reason: "test", Person: d.olga, All: true}))(t)
+	want("stopped by a person who says all", map[trade.IntentID]string{guard.Intent: "cancelled"})
+}

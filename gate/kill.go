@@ -255,7 +255,7 @@ func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop, exits bool) []S
 	_ = g.journal.Read(ctx, func() error { // without it nothing is known, and nothing is said
 		for _, o := range g.follow.state.Opens() {
 			if covers(stop.Scope, o) && !later(o, stop) && o.Phase != ledger.OnHold && o.Phase != ledger.Granted {
-				open = append(open, stopped(o, exits))
+				open = append(open, g.stopped(o, exits))
 				phases[o.Intent] = o.Phase
 			}
 		}
@@ -274,12 +274,27 @@ func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop, exits bool) []S
 const protecting = "it is filled, and its exits protect what it bought"
 
 // stopped is an open order as a stop finds it.
-func stopped(o *ledger.Open, exits bool) StopOrder {
+//
+//limit:gate-exits-stay A stop leaves the exits of a position, and stop orders that only sell what is held, unless a person says that all is to go.
+func (g *Gate) stopped(o *ledger.Open, exits bool) StopOrder {
 	s := StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown}
-	if protects(o) && !exits {
+	switch {
+	case exits:
+	case protects(o):
 		s.State, s.Message = StopKept, protecting
+	case g.guards(o):
+		s.State, s.Message = StopKept, "it is a stop that protects what is held"
 	}
 	return s
+}
+
+// guards reports whether an open order is a stop of its own that sells from a position, and no more than is held.
+func (g *Gate) guards(o *ledger.Open) bool {
+	if o.Phase != ledger.Working || o.Order.Side() != trade.Sell || o.Order.StopPrice().Sign() == 0 {
+		return false
+	}
+	f := g.follow.state.Facts(o.Order.Account(), o.Order.Symbol(), "")
+	return f.PositionKnown && f.PendingSells.Cmp(f.Position) <= 0
 }
 
 // later reports whether an order was made after the stop, which only a person can do.

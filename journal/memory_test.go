@@ -55,10 +55,10 @@ func TestMemoryMeansWhatAJournalMeans(t *testing.T) {
 		if found[disk] != found[mem] {
 			t.Fatalf("inside an update:\n%s\n%s", found[disk], found[mem])
 		}
+		from := at.Add(-time.Duration(rnd.IntN(100)) * time.Millisecond)
 		probe := func(b book) []any {
 			h, _ := b.Head(t.Context())
 			recs, _ := b.Find(t.Context(), keys[1])
-			from := at.Add(-time.Duration(rnd.IntN(1)) * time.Millisecond)
 			return []any{h, recs, gather(b.Records(t.Context(), h.Seq/2)), gather(b.Backward(t.Context())), gather(b.At(t.Context(), from, at))}
 		}
 		if d, m := probe(disk), probe(mem); !reflect.DeepEqual(d, m) {

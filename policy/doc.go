@@ -118,7 +118,7 @@ func AppendReasonsDoc(dst []byte, others ...CodeTable) []byte {
 	dst = append(dst, reasonsIntro...)
 	dst = appendCodes(dst, "Faults", "The input is not an order. `field` is the caller's own name of the field.", trade.FaultCodes())
 	dst = appendCodes(dst, "Policy", "The input is an order, and the policy says no. `field` is of the canonical order.", Codes())
-	dst = appendCodes(dst, "Policy, version 2", "The same of a policy of version 2, which no gate enforces in this release. `field` is the name of the limit.", RulebookCodes())
+	dst = appendCodes(dst, "Policy, version 2", "The same of a policy of version 2. `field` is the name of the limit.", RulebookCodes())
 	dst = appendCodes(dst, "System", "What stands around the policy says no, whatever the order is.", SystemCodes())
 	dst = appendCodes(dst, "People in control", "A person or an agent wants to change something, and may not, or not any more. Every such attempt is recorded.", ControlCodes())
 	for _, t := range others {
