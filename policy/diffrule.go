@@ -144,28 +144,28 @@ func (p spot) around(l *limit) (out []Case) {
 // edits are the changes between two rules of one id.
 func (r *bookRule) edits(n *bookRule, books ...*Rulebook) []edit {
 	var out []edit
-	add := func(path, was, is string, apply func(*bookRule), cases []Case) {
+	add := func(path, was, is string, apply func(*bookRule), cases func() []Case) {
 		if was == is {
 			return
 		}
-		out = append(out, edit{path: "rules." + r.id + "." + path, old: was, new: is, cases: cases, apply: func(b *Rulebook) {
+		out = append(out, edit{path: "rules." + r.id + "." + path, old: was, new: is, cases: cases(), apply: func(b *Rulebook) {
 			apply(&b.rules[b.find(r.id)])
 		}})
 	}
+	both := func() []Case { return append(r.cases(books...), n.cases(books[1], books[0])...) }
 	if r.deny != n.deny {
-		add("effect", r.words(), n.words(), func(x *bookRule) { *x = *n }, append(r.cases(books...), n.cases(books[1], books[0])...))
+		add("effect", r.words(), n.words(), func(x *bookRule) { *x = *n }, both)
 		return out
 	}
-	both := append(r.cases(books...), n.cases(books[1], books[0])...)
 	m := &n.match
 	add("match.symbols", r.match.symbolList(), m.symbolList(),
-		func(x *bookRule) { x.match.symbols, x.match.listed.symbols = m.symbols, m.listed.symbols }, symbolCases(r, n, books))
+		func(x *bookRule) { x.match.symbols, x.match.listed.symbols = m.symbols, m.listed.symbols }, func() []Case { return symbolCases(r, n, books) })
 	add("match.agents", r.match.agentList(), m.agentList(),
-		func(x *bookRule) { x.match.agents, x.match.listed.agents = m.agents, m.listed.agents }, agentCases(r, n, books))
+		func(x *bookRule) { x.match.agents, x.match.listed.agents = m.agents, m.listed.agents }, func() []Case { return agentCases(r, n, books) })
 	add("match.sides", r.match.sideList(), m.sideList(), func(x *bookRule) { x.match.sides = m.sides }, both)
 	add("match.order_types", r.match.typeList(), m.typeList(), func(x *bookRule) { x.match.types = m.types }, both)
 	add("match.time_in_force", r.match.tifList(), m.tifList(), func(x *bookRule) { x.match.tifs = m.tifs },
-		append(r.tifCases(books[0]), n.tifCases(books[1])...))
+		func() []Case { return append(r.tifCases(books[0]), n.tifCases(books[1])...) })
 	add("allow.short", boolWord(r.allow.short), boolWord(n.allow.short), func(x *bookRule) { x.allow.short = n.allow.short }, both)
 	add("allow.fractional", boolWord(r.allow.fractional), boolWord(n.allow.fractional),
 		func(x *bookRule) { x.allow.fractional = n.allow.fractional }, both)
@@ -174,37 +174,62 @@ func (r *bookRule) edits(n *bookRule, books ...*Rulebook) []edit {
 	add("require.stop_loss", boolWord(r.stop), boolWord(n.stop), func(x *bookRule) { x.stop = n.stop }, both)
 	add("require.session", sessionWords[r.session], sessionWords[n.session], func(x *bookRule) { x.session = n.session }, both)
 	for k := range kindCount {
-		r.limitEdits(n, k, books, add)
+		out = append(out, r.limitEdits(n, k, books)...)
 	}
 	return out
 }
 
-// limitEdits are the changes of one limit: bound by bound, or as a whole where it counts otherwise or is new or gone.
-func (r *bookRule) limitEdits(n *bookRule, k kind, books []*Rulebook, add func(path, was, is string, apply func(*bookRule), cases []Case)) {
+// limitEdits are the changes of one limit: bound by bound, or as a whole where it counts otherwise or is new or gone. Which
+// way a bound goes is known even where no order shows it: what it stops, it stops at every lower bound too.
+func (r *bookRule) limitEdits(n *bookRule, k kind, books []*Rulebook) (out []edit) {
 	p, q := r.limit(k), n.limit(k)
 	if p == nil && q == nil {
-		return
+		return nil
 	}
-	path := "limits." + k.String()
-	var cases []Case
-	for i, x := range []*bookRule{r, n} {
-		for _, at := range x.spots(books[i]) {
-			cases = append(cases, at.acrossLimits(p, q)...)
+	add := func(path, was, is, leans string, l *limit) {
+		if was != is {
+			var cases []Case
+			for i, x := range []*bookRule{r, n} {
+				for _, at := range x.spots(books[i]) {
+					cases = append(cases, at.acrossLimits(p, q)...)
+				}
+			}
+			out = append(out, edit{path: "rules." + r.id + ".limits." + path, old: was, new: is, leans: leans, cases: cases, apply: func(b *Rulebook) {
+				b.rules[b.find(r.id)].replace(k, l)
+			}})
 		}
 	}
-	if p == nil || q == nil || p.per != q.per || p.window != q.window || !p.risesWith(q) {
-		add(path, p.words(), q.words(), func(x *bookRule) { x.replace(k, q) }, cases)
-		return
+	switch {
+	case p == nil:
+		add(k.String(), p.words(), q.words(), "tighter", q)
+		return out
+	case q == nil:
+		add(k.String(), p.words(), q.words(), "looser", q)
+		return out
+	case p.per != q.per || p.window != q.window || !p.risesWith(q):
+		add(k.String(), p.words(), q.words(), "", q)
+		return out
 	}
 	for s := holds; s <= halts; s++ {
-		bound := func(l *limit) string {
-			if !l.has[s] {
-				return ""
-			}
-			return traits[k].unit.show(l.bounds[s])
+		was, is := p.bound(s), q.bound(s)
+		leans := leaning(was, is)
+		if was.Known != is.Known {
+			leans = map[bool]string{true: "tighter", false: "looser"}[is.Known]
 		}
-		add(path+"."+s.key(), bound(p), bound(q), func(x *bookRule) { x.replace(k, p.withBound(q, s)) }, cases)
+		u := traits[k].unit
+		add(k.String()+"."+s.key(), u.showKnown(was), u.showKnown(is), leans, p.withBound(q, s))
 	}
+	return out
+}
+
+// bound is the bound of one step, if there is one.
+func (l *limit) bound(s step) Known { return Known{Value: l.bounds[s], Known: l.has[s]} }
+
+func (u unit) showKnown(k Known) string {
+	if !k.Known {
+		return ""
+	}
+	return u.show(k.Value)
 }
 
 // acrossLimits are orders at the bounds of two limits of one kind, as each of the two counts.

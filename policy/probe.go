@@ -182,6 +182,9 @@ func (p spot) with(l *limit, v trade.Decimal) []Case {
 			c, ok := p.stopped(price, func(worst trade.Decimal) trade.Decimal { return less(worst, v) })
 			add(c, ok, "")
 		}
+		for _, c := range p.risked(v) {
+			add(c, true, "")
+		}
 		c, ok := p.stopped(decimalText("0.000000004"), func(trade.Decimal) trade.Decimal { return decimalText("0.000000001") })
 		add(c, ok, "") // the least that a buy with so much slippage can risk
 	case stopDistance:
@@ -205,17 +208,42 @@ func (p spot) with(l *limit, v trade.Decimal) []Case {
 
 // stopped is a buy of one share with a stop loss, which is worked out of what the share may cost.
 func (p spot) stopped(price trade.Decimal, stop func(worst trade.Decimal) trade.Decimal) (Case, bool) {
+	return p.stoppedOf(trade.Whole(1), price, stop)
+}
+
+func (p spot) stoppedOf(n, price trade.Decimal, stop func(worst trade.Decimal) trade.Decimal) (Case, bool) {
 	p.stop = false
 	c, ok := p.calm(trade.Whole(1), price)
 	if !ok || p.side != trade.Buy {
 		return c, false
 	}
-	d := draftOf(c.Order, c.Order.Quantity())
+	d := draftOf(c.Order, n)
 	d.StopLoss = amountText(stop(p.book.Worth(c.Order, c.Situation).Value))
 	if d.StopLoss.Kind == trade.IsAbsent {
 		return c, false
 	}
 	return p.drafted(d, c.Situation.Quote.Ask)
+}
+
+// risked are buys of more than one share with a stop loss at several distances, that together risk v or, where it does
+// not divide, a little less and a little more: whatever a policy says about quantities and distances, some of them pass.
+func (p spot) risked(v trade.Decimal) (out []Case) {
+	for _, bps := range []uint32{10, 100, 450} {
+		for _, price := range []uint32{1, 10, 100, 1000} {
+			distance := trade.Whole(price).Mul(inBps.part(trade.Whole(bps)))
+			n := wholeOf(v.QuoUp(distance))
+			if n == 0 || n > mostCounted {
+				continue
+			}
+			for _, each := range []trade.Decimal{v.QuoDown(decimalOf(n)), v.QuoUp(decimalOf(n))} {
+				c, ok := p.stoppedOf(decimalOf(n), trade.Whole(price), func(worst trade.Decimal) trade.Decimal { return less(worst, each) })
+				if ok {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // collared is an order whose limit is v basis points on the aggressive side of a quote. One at the market's price is as
@@ -316,9 +344,13 @@ func (c *Case) set(l *limit, v, worth trade.Decimal) bool {
 	return true
 }
 
-// ago is a moment within the window of a limit, as early as it can be.
+// ago is a moment within the window of a limit, as early as it can be: what happened then is counted by no limit with a
+// shorter window.
 func (c *Case) ago(l *limit) time.Time {
-	if l.window == 0 {
+	switch {
+	case traits[l.kind].day:
+		return c.Situation.Day.Start.Add(1)
+	case l.window == 0:
 		return c.Situation.At
 	}
 	return c.Situation.At.Add(1 - l.window)
