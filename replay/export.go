@@ -25,6 +25,8 @@ type Exporter struct {
 	ask    *dialect.Dialect
 	ids    map[ledger.Key]string // the tape's id of the intent that an agent's own id is bound to
 	known  map[trade.IntentID]bool
+	lost   trade.IntentID // the proposal that was last ended by a denial, judged again, and when
+	lostAt time.Time
 	buf    []byte
 	Absent int // intents that were denied for what no tape says, and are left out
 }
@@ -57,6 +59,9 @@ func (x *Exporter) Record(r journal.Record) error {
 	case ledger.Decided:
 		x.decided(r.At, e)
 	case ledger.Rejudged:
+		if waiting && e.Ruling.Effect == policy.Deny {
+			x.lost, x.lostAt = e.Intent, r.At
+		}
 		if permitted && e.Ruling.Effect == policy.Deny {
 			x.broker(r.At, e.Intent, trade.Rejected, string(e.Ruling.Reasons[0].Code))
 		}
@@ -206,8 +211,9 @@ func (x *Exporter) control(at time.Time, e ledger.Event) {
 		if x.known[e.Intent] {
 			x.end(wire.AppendText(wire.AppendText(x.begin(at, approveLine), "intent", string(e.Intent)), "by", e.Person))
 		}
-	case ledger.AttemptRefused: // an approval that was refused may have ended the proposal
-		if name, person := strings.CutPrefix(e.By, "person:"); person && x.known[e.Intent] && e.Action == approveLine.String() {
+	case ledger.AttemptRefused: // on a tape is only the approval that ended the proposal: no other did anything
+		name, person := strings.CutPrefix(e.By, "person:")
+		if person && x.known[e.Intent] && e.Action == approveLine.String() && e.Intent == x.lost && at.Equal(x.lostAt) {
 			x.end(wire.AppendText(wire.AppendText(x.begin(at, approveLine), "intent", string(e.Intent)), "by", name))
 		}
 	case ledger.KillEngaged:

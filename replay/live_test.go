@@ -257,7 +257,11 @@ func (l *life) press(yes bool) {
 		return
 	}
 	p := gate.Press{By: l.ann, Proposal: open[0].Intent, Digest: open[0].Order.Digest(), Reason: "no"}
-	word := "approve"
+	word, wrong := "approve", p
+	wrong.Digest[0]++ // refused, so that it did nothing and no tape has it
+	if _, err := l.gate.Approve(l.t.Context(), wrong); err == nil {
+		l.t.Fatal("a press for other terms counted")
+	}
 	if yes {
 		_, _ = l.gate.Approve(l.t.Context(), p)
 	} else {
