@@ -277,6 +277,9 @@ func (o *object) parseDecimal(name, text string) trade.Decimal {
 	}
 	d, ok := trade.ParseSum(text)
 	if !ok {
+		d, ok = trade.ParseMoney(text)
+	}
+	if !ok {
 		o.fail(fmt.Errorf("%s is not a decimal", name))
 	}
 	return d

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"sallyport/gate"
@@ -107,15 +106,11 @@ func (r *reading) decimal(name string) trade.Decimal {
 	return d
 }
 
-// money reads an amount as it is shown, which may be negative.
+// money reads an amount as it is shown: a sum of any magnitude, perhaps negative.
 func (r *reading) money(name string) trade.Decimal {
-	text, negative := strings.CutPrefix(r.text(name), "-")
-	d, valid := trade.ParseDecimal(text)
+	d, valid := trade.ParseMoney(r.text(name))
 	if !valid {
 		r.fail(name)
-	}
-	if negative {
-		d = trade.Decimal{}.Sub(d)
 	}
 	return d
 }

@@ -10,7 +10,7 @@ import (
 
 // TestPortfolioReadsBackAsItIs: what is shown is read again, whatever its sign and its decimals.
 func TestPortfolioReadsBackAsItIs(t *testing.T) {
-	for _, text := range []string{"0", "100000", "98500.5", "-1500", "-0.000000001", "999999999999.999999999"} {
+	for _, text := range []string{"0", "100000", "98500.5", "-1500", "-0.000000001", "999999999999.999999999", "98549.80000013145", "0.123456789123456789", "-1000000000000000000.5"} {
 		cash, valid := trade.ParseSum(text)
 		if !valid {
 			t.Fatalf("%s is no number", text)

@@ -81,6 +81,29 @@ func ParseSum(s string) (Decimal, bool) {
 	return Decimal{d}, true
 }
 
+// ParseMoney reads what Decimal.Money wrote, of whatever magnitude, perhaps negative. It is for what we wrote ourselves.
+func ParseMoney(s string) (Decimal, bool) {
+	if len(s) > maxSum+len(".00") {
+		return Decimal{}, false
+	}
+	d, err := udecimal.Parse(s)
+	if err != nil || (Decimal{d}).Money() != s {
+		return Decimal{}, false
+	}
+	return Decimal{d}, true
+}
+
+// Down returns the largest decimal of at most nine places, as many as an operand has, that is not above a.
+func (a Decimal) Down() Decimal {
+	if a.Sign() < 0 {
+		return Decimal{a.d.RoundAwayFromZero(MaxFractionDigits)}
+	}
+	return Decimal{a.d.Trunc(MaxFractionDigits)}
+}
+
+// Up returns the smallest such decimal that is not below a.
+func (a Decimal) Up() Decimal { return Decimal{}.Sub(Decimal{}.Sub(a).Down()) }
+
 // Whole returns the Decimal of a whole number.
 func Whole(n uint32) Decimal { return Decimal{udecimal.MustFromUint64(uint64(n), 0)} }
 

@@ -285,3 +285,44 @@ func TestQuoUpIsTheLeastOfNinePlacesThatIsEnough(t *testing.T) {
 		}
 	})
 }
+
+func TestDownAndUpEncloseADecimal(t *testing.T) {
+	smallest := dec(t, "0.000000001")
+	rapid.Check(t, func(t *rapid.T) {
+		a := product(t).Sub(product(t))
+		down, up := a.Down(), a.Up()
+		if down.Cmp(a) > 0 || up.Cmp(a) < 0 || up.Sub(down).Cmp(smallest) > 0 || down.Down().Cmp(down) != 0 || up.Down().Cmp(up) != 0 {
+			t.Fatalf("%v lies between %v and %v", a, down, up)
+		}
+		if (down == a) != (up == a) {
+			t.Fatalf("%v has nine places for one side alone: %v, %v", a, down, up)
+		}
+	})
+}
+
+// TestMoneyReadsBack has products and sums of any sign: what Money writes is read as it is, and nothing else is.
+func TestMoneyReadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := product(t).Sub(product(t))
+		if back, ok := trade.ParseMoney(a.Money()); !ok || back.Cmp(a) != 0 {
+			t.Fatalf("%s is read as %v", a.Money(), back)
+		}
+	})
+	for _, bad := range []string{"", "1", "1.5", "1.500", "-0.00", "+1.00", "1e3", "01.00", ".50", "1,000.00", "NaN", " 1.00", strings.Repeat("9", 64)} {
+		if d, ok := trade.ParseMoney(bad); ok || d.Sign() != 0 {
+			t.Errorf("%q is read as %v", bad, d)
+		}
+	}
+}
+
+func product(t *rapid.T) trade.Decimal {
+	one := func(name string) trade.Decimal {
+		text := rapid.StringMatching(`(0|[1-9][0-9]{0,5})(\.[0-9]{1,9})?`).Draw(t, name)
+		d, ok := trade.ParseDecimal(text)
+		if !ok {
+			t.Fatalf("%q is no decimal", text)
+		}
+		return d
+	}
+	return one("a").Mul(one("b"))
+}

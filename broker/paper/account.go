@@ -53,19 +53,24 @@ func (a *account) reserve(o order, n int64, move func(trade.Decimal, trade.Decim
 }
 
 // fill executes a working order whole.
+//
+//limit:paper-money Money is booked in nine places: what a buy costs is rounded up, and what a sell brings down.
 func (a *account) fill(o order, price trade.Decimal) {
 	a.release(o)
-	p, amount := a.positions[o.symbol], o.quantity.Mul(price)
+	p := a.positions[o.symbol]
 	if o.side == trade.Buy {
-		a.cash, p.quantity = a.cash.Sub(amount), p.quantity.Add(o.quantity)
+		a.cash, p.quantity = a.cash.Sub(cost(o.quantity, price)), p.quantity.Add(o.quantity)
 	} else {
-		a.cash, p.quantity = a.cash.Add(amount), p.quantity.Sub(o.quantity)
+		a.cash, p.quantity = a.cash.Add(o.quantity.Mul(price).Down()), p.quantity.Sub(o.quantity)
 	}
 	a.positions[o.symbol] = p
 }
 
+// cost is what a buy costs.
+func cost(quantity, price trade.Decimal) trade.Decimal { return quantity.Mul(price).Up() }
+
 // affords reports whether a working order can be filled at a price. A buy that has no limit may have become dearer than
 // what it holds.
 func (a *account) affords(o order, price trade.Decimal) bool {
-	return o.side != trade.Buy || o.quantity.Mul(price).Cmp(a.cash.Sub(a.reserved).Add(o.held)) <= 0
+	return o.side != trade.Buy || cost(o.quantity, price).Cmp(a.cash.Sub(a.reserved).Add(o.held)) <= 0
 }

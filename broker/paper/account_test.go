@@ -150,3 +150,33 @@ func TestPriceKeySortsAsPricesDo(t *testing.T) {
 		}
 	})
 }
+
+// TestMoneyHasNinePlaces fills random fractions: what is booked has nine places, is never more than what it comes to
+// exactly, and less by no more than a billionth of a dollar a fill.
+//
+//attack:paper-money
+func TestMoneyHasNinePlaces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := with(t, "100000", "1000")
+		exact, most := a.cash, trade.Decimal{}
+		for range rapid.IntRange(1, 30).Draw(t, "fills") {
+			o := anOrder(t, trade.Buy, "1", "1")
+			o.quantity, o.limit = aDecimal.Draw(t, "quantity"), aDecimal.Draw(t, "price")
+			o.held = o.holds(o.limit)
+			amount := o.quantity.Mul(o.limit)
+			if o.side = rapid.SampledFrom([]trade.Side{trade.Buy, trade.Sell}).Draw(t, "side"); o.side == trade.Buy {
+				amount = trade.Decimal{}.Sub(amount)
+			}
+			if code, _ := a.refuse(o); code != "" {
+				continue
+			}
+			a.accept(o)
+			a.fill(o, o.limit)
+			exact, most = exact.Add(amount), most.Add(nano)
+			short := exact.Sub(a.cash)
+			if a.cash.Cmp(a.cash.Down()) != 0 || short.Sign() < 0 || short.Cmp(most) >= 0 || a.cash.Sign() < 0 || a.reserved.Sign() != 0 {
+				t.Fatalf("%v at %v: the cash is %v, exactly %v; %v are reserved", o.quantity, o.limit, a.cash, exact, a.reserved)
+			}
+		}
+	})
+}

@@ -52,9 +52,12 @@ func audit(t interface {
 			switch {
 			case e.Kind.String() != "fill":
 			case e.Side == trade.Buy:
-				cash, held[e.Symbol] = cash.Sub(amount), held[e.Symbol].Add(e.Quantity)
+				cash, held[e.Symbol] = cash.Sub(amount.Up()), held[e.Symbol].Add(e.Quantity)
 			default:
-				cash, held[e.Symbol] = cash.Add(amount), held[e.Symbol].Sub(e.Quantity)
+				cash, held[e.Symbol] = cash.Add(amount.Down()), held[e.Symbol].Sub(e.Quantity)
+			}
+			if _, plain := trade.ParseDecimal(cash.String()); !plain {
+				t.Fatalf("after event %d: the cash %v has more than nine places", e.Number, cash)
 			}
 			if cash.Sign() < 0 || held[e.Symbol].Sign() < 0 {
 				t.Fatalf("after event %d: cash %v, %v of %v", e.Number, cash, held[e.Symbol], e.Symbol)
@@ -102,7 +105,7 @@ func audit(t interface {
 			t.Fatalf("it may not wait, and works: %+v", r)
 		}
 		if r.Side == trade.Buy {
-			reserved = reserved.Add(r.Quantity.Mul(reckoned(r)))
+			reserved = reserved.Add(cost(r.Quantity, reckoned(r)))
 		} else {
 			selling[r.Symbol] = selling[r.Symbol].Add(r.Quantity)
 		}
@@ -219,7 +222,7 @@ func rounds(t *testing.T, n int) {
 
 // wider are the terms of orders beside the limit order for the day, but for quantity and symbol.
 var wider = rapid.SampledFrom([]string{
-	"buy %d %s market", "sell %d %s market", "buy $%d %s market", "buy 0.%d %s market", "sell 0.%d %s market", "buy 1.%d %s limit limit=10",
+	"buy %d %s market", "sell %d %s market", "buy $%d %s market", "buy 0.%d %s market", "sell 0.%d %s market", "buy 1.%d %s limit limit=10", "buy 1.333333333 %[2]s market", "sell 0.777777777 %[2]s market", "buy 0.123456789 %[2]s limit limit=10.5",
 	"buy %d %s stop stop=10", "sell %d %s stop stop=9.5", "sell %d %s stop stop=9.5 tif=gtc",
 	"buy %d %s stop_limit stop=10 limit=10.5", "sell %d %s stop_limit stop=10 limit=9.5 tif=gtc",
 	"buy %d %s limit limit=10 tif=ioc", "sell %d %s limit limit=10 tif=fok", "buy %d %s limit limit=9.5 tif=gtc", "buy %d %s limit limit=10.5 extended=true",

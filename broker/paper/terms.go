@@ -105,7 +105,7 @@ func (o order) holds(price trade.Decimal) trade.Decimal {
 	case o.amount.Sign() > 0:
 		return o.amount
 	}
-	return o.quantity.Mul(price)
+	return cost(o.quantity, price)
 }
 
 // meeting is what a quote does to a working order.

@@ -214,7 +214,7 @@ func TestAuctionOrdersEndWithTheirMinutes(t *testing.T) {
 func TestOrderByAmountBuysNoMoreThanIt(t *testing.T) {
 	v := newVenue(t, "100000")
 	v.want("a hundred dollars", v.sends("1", "buy $100 AAPL market"), "accepted paper-1 filled 0.666888962 AAPL at 149.95")
-	v.want("holdings", v.holdings(), "99900.0000001481 0.666888962×AAPL")
+	v.want("holdings", v.holdings(), "99900.000000148 0.666888962×AAPL")
 	v.want("too little", v.sends("2", "buy $0.000000001 AAPL market"), "rejected AMOUNT_NOT_TRADABLE 0.000000001 dollars buy no quantity of AAPL at 149.95 that can be traded")
 	v.want("no quote", v.sends("3", "buy $100 MSFT market"), "rejected MARKET_UNAVAILABLE there is no quote of MSFT at which a market order is executed now")
 	v.want("events", v.events(), "1 fill sp-1 buy AAPL 0.666888962@149.95 15:00")

@@ -96,6 +96,9 @@ func (o *reordered) mark(bid trade.Decimal, known bool) {
 // decimalOf returns a member that is a decimal of a tape that was replayed before.
 func decimalOf(v wire.Value, name string) trade.Decimal {
 	m, _ := v.Member(name)
-	d, _ := trade.ParseDecimal(m.Text)
+	d, ok := trade.ParseDecimal(m.Text)
+	if !ok {
+		d, _ = trade.ParseMoney(m.Text) // what fills were spent on
+	}
 	return d
 }
