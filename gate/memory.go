@@ -96,6 +96,7 @@ func OpenMemory(ctx context.Context, c MemoryConfig) (*Memory, error) {
 	g.cfg.Broker = counter{g}
 	g.lease.name = "memory"
 	g.journal = journal.NewMemory(journal.MemoryConfig{Newest: memoryRecords, Wanted: g.wanted})
+	g.policy.world = g.world
 	if !c.Proved {
 		g.policy.soundness = func(v PolicyView) *policy.Reason { return soundness(v, cfg.Trial) }
 	}
@@ -270,7 +271,7 @@ func (p *policyFile) give(raw []byte) {
 		Code: policy.PolicyUnreadable, Field: "policy", Message: "the policy cannot be used, so nothing is allowed: " + plain("", fs.ErrNotExist),
 	}}
 	if raw != nil {
-		p.last = viewOf(raw)
+		p.last = viewIn(raw, p.worldNow())
 		p.prove()
 		v = p.last
 	}

@@ -119,10 +119,7 @@ func (g *Gate) world() policy.World {
 	return w
 }
 
-// viewOf judges a policy's bytes, whichever version they are of, by themselves.
-func viewOf(raw []byte) PolicyView { return viewIn(raw, (&Gate{}).world()) }
-
-// viewIn judges them beside what they are compared with.
+// viewIn judges a policy's bytes, whichever version they are of, beside what they are compared with.
 func viewIn(raw []byte, w policy.World) PolicyView {
 	sum := sha256.Sum256(raw)
 	v := PolicyView{Raw: raw, SHA256: hex.EncodeToString(sum[:])}

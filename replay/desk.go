@@ -86,19 +86,19 @@ func (d *desk) answer(in *intent, l *line) (gate.Receipt, bool) {
 	return d.receipt(in, l.reply, l.code), true
 }
 
-// fill is an event, unless the order was never sent or was cancelled.
-func (d *desk) fill(in *intent, l *line) (gate.VenueEvent, bool) {
+// fill is an event, unless the order was never sent or was cancelled. exits says that the line names the exits.
+func (d *desk) fill(in *intent, exits bool, l *line) (gate.VenueEvent, bool) {
 	if in.venue == never || in.venue == pulled {
 		return gate.VenueEvent{}, false
 	}
 	d.rest(in)
 	side := in.order.Side()
-	if open := d.ledger().Open(in.intent); open != nil && open.Exits().Sign() > 0 && ownRest(open).Sign() <= 0 {
+	if exits || exitsAlone(d.ledger().Open(in.intent)) {
 		side = trade.Sell
 	}
-	change, worth := l.quantity, l.quantity.Mul(l.price)
+	change, worth := l.quantity, l.quantity.Mul(l.price).Up()
 	if side == trade.Sell {
-		change, worth = trade.Decimal{}.Sub(change), trade.Decimal{}.Sub(worth)
+		change, worth = trade.Decimal{}.Sub(change), trade.Decimal{}.Sub(l.quantity.Mul(l.price).Down())
 	}
 	d.cash = d.cash.Sub(worth)
 	d.hold(in.order.Symbol(), d.positions[in.order.Symbol()].Add(change))
@@ -109,12 +109,25 @@ func (d *desk) fill(in *intent, l *line) (gate.VenueEvent, bool) {
 	}, true
 }
 
-// ownRest is what is pending of an order itself, without its exits: in dollars of an order by amount.
-func ownRest(o *ledger.Open) trade.Decimal {
-	if o.Order.ByAmount() {
-		return o.Order.Amount().Sub(o.Spent)
+// exitsAlone reports whether nothing is pending of an order but its exits: then a line about the order is about those.
+func exitsAlone(o *ledger.Open) bool {
+	return o != nil && o.Sized() && o.Remaining().Sign() <= 0 && o.Exits().Sign() > 0
+}
+
+// endExits is the event that the exits of an order were cancelled, if there are any.
+func (d *desk) endExits(in *intent) (gate.VenueEvent, bool) {
+	open := d.ledger().Open(in.intent)
+	if in.venue != there || open == nil || open.Exits().Sign() <= 0 {
+		return gate.VenueEvent{}, false
 	}
-	return o.Remaining()
+	if exitsAlone(open) {
+		d.leave(in, pulled)
+	}
+	d.next++
+	return gate.VenueEvent{
+		Number: d.next, Kind: gate.VenueCancelled, ID: in.intent.BrokerOrderID(), Symbol: in.order.Symbol(), Side: trade.Sell,
+		Quantity: open.Exits(), Exits: true,
+	}, true
 }
 
 // hold sets a position.
@@ -181,6 +194,11 @@ func (d *desk) Holdings() (gate.Holdings, error) {
 	if !d.told {
 		return gate.Holdings{}, errUntold
 	}
+	d.settle()
+	return gate.Holdings{Cash: d.cash, Positions: d.holdings()}, nil
+}
+
+func (d *desk) holdings() []gate.Holding {
 	if d.held == nil {
 		d.held = make([]gate.Holding, 0, len(d.positions))
 		for s, q := range d.positions {
@@ -188,16 +206,17 @@ func (d *desk) Holdings() (gate.Holdings, error) {
 		}
 		slices.SortFunc(d.held, func(a, b gate.Holding) int { return cmp.Compare(a.Symbol.String(), b.Symbol.String()) })
 	}
-	if d.unsettled {
-		d.settle()
-	}
-	return gate.Holdings{Cash: d.cash, Positions: d.held}, nil
+	return d.held
 }
 
-// settle makes cash of what the equity has beyond cash and positions.
+// settle makes cash of what the equity has beyond cash and positions, once that is to be done and every position has a
+// quote. It is asked before a quote or a fill changes either, lest that has a part in it.
 func (d *desk) settle() {
+	if !d.unsettled {
+		return
+	}
 	worth := d.cash
-	for _, h := range d.held {
+	for _, h := range d.holdings() {
 		q, known := d.market.newest[h.Symbol]
 		if !known {
 			return

@@ -24,17 +24,23 @@ type Exporter struct {
 	order  *dialect.Dialect
 	ask    *dialect.Dialect
 	ids    map[ledger.Key]string // the tape's id of the intent that an agent's own id is bound to
-	known  map[trade.IntentID]bool
+	known  map[trade.IntentID]told
 	lost   trade.IntentID // the proposal that was last ended by a denial, judged again, and when
 	lostAt time.Time
 	buf    []byte
 	Absent int // intents that were denied for what no tape says, and are left out
 }
 
+// told is an intent that the tape has.
+type told struct {
+	side      trade.Side
+	cancelled bool // to its end: a tape takes no fill of it
+}
+
 // NewExporter returns an exporter. Its records are handed to Record, oldest first.
 func NewExporter(out io.Writer) *Exporter {
 	x := &Exporter{
-		out: out, state: ledger.NewState(), order: dialect.Canonical(), ids: map[ledger.Key]string{}, known: map[trade.IntentID]bool{},
+		out: out, state: ledger.NewState(), order: dialect.Canonical(), ids: map[ledger.Key]string{}, known: map[trade.IntentID]told{},
 	}
 	x.ask, _ = dialect.Find("paper_place_order_a")
 	return x
@@ -47,13 +53,14 @@ func (x *Exporter) Record(r journal.Record) error {
 		return fmt.Errorf("record %d: %w", r.Seq, err)
 	}
 	x.buf = x.buf[:0]
-	open := x.state.Open(e.About())
+	before := x.state.Open(e.About())
 	waiting := x.state.Proposal(e.About()) != nil
 	ends := time.Time{}
 	if waiting {
-		ends = open.Ends()
+		ends = before.Ends()
 	}
-	permitted := open != nil && open.Phase == ledger.Permitted
+	permitted := before != nil && before.Phase == ledger.Permitted
+	part := x.partOf(before, e)
 	x.state.Apply(r.At, e)
 	switch e := e.(type) {
 	case ledger.Decided:
@@ -68,7 +75,7 @@ func (x *Exporter) Record(r journal.Record) error {
 	case ledger.Concluded:
 		x.broker(r.At, e.Intent, e.Outcome, e.Code)
 	case ledger.Happened:
-		x.happened(r.At, e)
+		x.happened(r.At, e, part)
 	case ledger.ProposalEnded:
 		x.ended(r.At, e, waiting && !r.At.Before(ends))
 	default:
@@ -115,7 +122,7 @@ func (x *Exporter) decided(at time.Time, e ledger.Decided) {
 	default:
 		b = append(wire.AppendName(b, "order"), x.order.Encode(e.Order, e.ClientOrderID)...)
 	}
-	x.known[e.Intent] = true
+	x.known[e.Intent] = told{side: e.Order.Side()}
 	if e.Clears != ledger.ClearsNothing {
 		x.buf = append(wire.AppendText(append(b, '}'), "broker", replyWords[waits]), '}', '\n')
 		return
@@ -160,7 +167,7 @@ func appendInput(b []byte, in *ledger.Input) []byte {
 }
 
 func (x *Exporter) broker(at time.Time, id trade.IntentID, out trade.Outcome, code string) {
-	if !x.known[id] {
+	if !x.has(id) {
 		return
 	}
 	b := wire.AppendText(wire.AppendText(x.begin(at, brokerLine), "intent", string(id)), "result", out.String())
@@ -170,17 +177,54 @@ func (x *Exporter) broker(at time.Time, id trade.IntentID, out trade.Outcome, co
 	x.end(b)
 }
 
-// happened writes a fill or a cancel. What no decision explains has no intent: then the line says what is held since.
-func (x *Exporter) happened(at time.Time, e ledger.Happened) {
+func (x *Exporter) has(id trade.IntentID) bool {
+	_, known := x.known[id]
+	return known
+}
+
+// part is what a tape has for the part of an order that an event is about.
+type part uint8
+
+const (
+	partNamed part = iota // the order's id says it
+	partExits             // the id of the exits does
+	partNone              // it has nothing
+)
+
+// partOf says which part of an order an event is about, as a tape tells it: see exitsAlone.
+func (x *Exporter) partOf(before *ledger.Open, e ledger.Event) part {
+	h, is := e.(ledger.Happened)
+	if !is || !x.has(h.Intent) {
+		return partNamed
+	}
+	other := h.Side != x.known[h.Intent].side
 	switch {
-	case !x.known[e.Intent] && e.What == ledger.WasFilled:
+	case other && !exitsAlone(before):
+		return partExits
+	case !other && exitsAlone(before):
+		return partNone
+	}
+	return partNamed
+}
+
+// happened writes a fill or a cancel. A fill that no line explains comes as what is held since.
+func (x *Exporter) happened(at time.Time, e ledger.Happened, p part) {
+	id, known := string(e.Intent), x.has(e.Intent)
+	if p == partExits {
+		id += exitsMark
+	}
+	fill, was := e.What == ledger.WasFilled, x.known[e.Intent]
+	if known && !fill && x.state.Open(e.Intent) == nil {
+		x.known[e.Intent] = told{side: was.side, cancelled: true}
+	}
+	switch {
+	case fill && (!known || was.cancelled || p == partNone):
 		x.position(at, e.Account, e.Symbol)
-	case !x.known[e.Intent]:
-	case e.What == ledger.WasFilled:
-		b := wire.AppendText(wire.AppendText(x.begin(at, fillLine), "intent", string(e.Intent)), "quantity", e.Quantity.String())
+	case fill:
+		b := wire.AppendText(wire.AppendText(x.begin(at, fillLine), "intent", id), "quantity", e.Quantity.String())
 		x.end(wire.AppendText(b, "price", e.Price.Money()))
-	default:
-		x.end(wire.AppendText(x.begin(at, cancelLine), "intent", string(e.Intent)))
+	case known && p != partNone:
+		x.end(wire.AppendText(x.begin(at, cancelLine), "intent", id))
 	}
 }
 
@@ -196,7 +240,7 @@ func (x *Exporter) position(at time.Time, a trade.Account, s trade.Symbol) {
 // ended writes the end of a proposal, unless time has ended it.
 func (x *Exporter) ended(at time.Time, e ledger.ProposalEnded, byTime bool) {
 	switch {
-	case !x.known[e.Intent] || e.State == ledger.ApprovalExpired && byTime:
+	case !x.has(e.Intent) || e.State == ledger.ApprovalExpired && byTime:
 	case e.State == ledger.ApprovalDeclined:
 		x.end(wire.AppendText(wire.AppendText(x.begin(at, declineLine), "intent", string(e.Intent)), "by", trimWho(e.By)))
 	default:
@@ -208,12 +252,12 @@ func (x *Exporter) ended(at time.Time, e ledger.ProposalEnded, byTime bool) {
 func (x *Exporter) control(at time.Time, e ledger.Event) {
 	switch e := e.(type) {
 	case ledger.Approved:
-		if x.known[e.Intent] {
+		if x.has(e.Intent) {
 			x.end(wire.AppendText(wire.AppendText(x.begin(at, approveLine), "intent", string(e.Intent)), "by", e.Person))
 		}
 	case ledger.AttemptRefused: // on a tape is only the approval that ended the proposal: no other did anything
 		name, person := strings.CutPrefix(e.By, "person:")
-		if person && x.known[e.Intent] && e.Action == approveLine.String() && e.Intent == x.lost && at.Equal(x.lostAt) {
+		if person && x.has(e.Intent) && e.Action == approveLine.String() && e.Intent == x.lost && at.Equal(x.lostAt) {
 			x.end(wire.AppendText(wire.AppendText(x.begin(at, approveLine), "intent", string(e.Intent)), "by", name))
 		}
 	case ledger.KillEngaged:
@@ -241,7 +285,7 @@ func (x *Exporter) stop(at time.Time, k kind, scope ledger.Scope, by, why string
 }
 
 // worth writes an account's equity. Its cash is not on record: it is what is left of the equity once the positions have
-// cost what they cost on average.
+// cost what they cost on average, and nothing if they lost more than that.
 func (x *Exporter) worth(at time.Time, a trade.Account, equity trade.Decimal) {
 	cash := equity
 	for _, h := range x.state.Holdings() {
@@ -249,8 +293,11 @@ func (x *Exporter) worth(at time.Time, a trade.Account, equity trade.Decimal) {
 			cash = cash.Sub(h.Quantity.Mul(avg.Value))
 		}
 	}
-	if cash.Sign() < 0 || equity.Sign() < 0 {
+	if equity.Sign() < 0 {
 		return // a tape has no amounts below zero
+	}
+	if cash.Sign() < 0 { // which the equity puts right
+		cash = trade.Decimal{}
 	}
 	x.end(wire.AppendText(wire.AppendText(x.begin(at, accountLine), "cash", cash.Money()), "equity", equity.Money()))
 }

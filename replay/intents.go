@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"strings"
 
 	"sallyport/ledger"
 	"sallyport/trade"
@@ -60,6 +61,20 @@ func (t *intents) find(id string) (*intent, error) {
 		return in, nil
 	}
 	return nil, fmt.Errorf("there is no intent %q before it, or it ended long ago", trade.Printable(id, 64))
+}
+
+// exitsMark stands after the id of an order in the id of its exits.
+const exitsMark = "/exits"
+
+// findPart returns the intent of an id, or the one whose exits have that id.
+func (t *intents) findPart(id string) (in *intent, exits bool, err error) {
+	if in, err = t.find(id); err == nil {
+		return in, false, nil
+	}
+	if of, marked := strings.CutSuffix(id, exitsMark); marked && t.byID[of] != nil && t.byID[of].order.HasExits() {
+		return t.byID[of], true, nil
+	}
+	return nil, false, err
 }
 
 // end notes that an intent is over, and forgets those that have been for long.

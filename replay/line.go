@@ -166,7 +166,7 @@ func (l *line) envelope(f *fields, v wire.Value) (body wire.Value, err error) {
 var readers = [...]func(*line, *fields){
 	quoteLine: (*line).readQuote,
 	accountLine: func(l *line, f *fields) {
-		l.cash, l.equity = f.amount("cash"), f.amount("equity")
+		l.cash, l.equity = f.sum("cash"), f.sum("equity")
 		f.only("cash", "equity")
 	},
 	positionLine: (*line).readPosition,
@@ -351,6 +351,16 @@ func (f *fields) amount(name string) trade.Decimal {
 		f.fail("%s is a bare number of more than %d significant digits; write it as text", name, trade.MaxNumberDigits)
 	}
 	return d
+}
+
+// sum reads an amount, or as text a sum that is not negative and may have more digits: what an account has is made of
+// products of a quantity and a price.
+func (f *fields) sum(name string) trade.Decimal {
+	v, _ := f.member(name)
+	if d, ok := trade.ParseMoney(v.Text); ok && v.Kind == wire.String && d.Sign() >= 0 {
+		return d
+	}
+	return f.amount(name)
 }
 
 // price is an amount above zero.

@@ -87,6 +87,15 @@ func (l look) Session(at time.Time) policy.SessionFact {
 
 func newLife(t *testing.T, raw []byte, seed uint64) *life {
 	t.Helper()
+	return openLife(t, raw, seed, func(l *life) gate.Broker {
+		l.venue = &gatetest.Broker{Now: l.clock.Now, Default: gatetest.Rest}
+		return mute{l.venue}
+	})
+}
+
+// openLife begins a life at a venue.
+func openLife(t *testing.T, raw []byte, seed uint64, venue func(*life) gate.Broker) *life {
+	t.Helper()
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, gate.PolicyName), raw, 0o600); err != nil {
 		t.Fatal(err)
@@ -99,9 +108,8 @@ func newLife(t *testing.T, raw []byte, seed uint64) *life {
 		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), clock: gatetest.NewClock(), orders: map[string]trade.IntentID{},
 		shown: &quotes{newest: map[trade.Symbol]trade.Quote{}, calendar: calendar},
 	}
-	l.venue = &gatetest.Broker{Now: l.clock.Now, Default: gatetest.Rest}
 	l.gate, err = gate.Open(t.Context(), gate.Config{
-		Home: home, Create: true, Broker: mute{l.venue}, Now: l.clock.Now, Entropy: gatetest.Entropy(seed), Daemon: true, Market: l.shown, Trial: replay.Trial,
+		Home: home, Create: true, Broker: venue(l), Now: l.clock.Now, Entropy: gatetest.Entropy(seed), Daemon: true, Market: l.shown, Trial: replay.Trial,
 	})
 	if err != nil {
 		t.Fatal(err)

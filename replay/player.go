@@ -30,6 +30,8 @@ type player struct {
 	now     line // the line that is run
 	quick   quick
 
+	stated bool // the broker has said what the account has, and nothing else has happened since
+
 	asking *intent  // whose line is run, until the gate has made an intent of it
 	made   bool     // the gate has
 	later  [][]byte // what is written after the decision that the line waits for
@@ -83,7 +85,7 @@ func (p *player) random(b *[10]byte) {
 // acts are what lines of each kind do.
 var acts = [...]func(*player, context.Context, *line) error{
 	quoteLine:    (*player).quote,
-	accountLine:  func(p *player, _ context.Context, l *line) error { p.desk.state(l.cash, l.equity); return nil },
+	accountLine:  (*player).worth,
 	positionLine: (*player).position,
 	policyLine:   (*player).policy,
 	intentLine:   (*player).intent,
@@ -96,7 +98,34 @@ var acts = [...]func(*player, context.Context, *line) error{
 	resetLine:    (*player).reset,
 }
 
-func (p *player) quote(_ context.Context, l *line) error { return p.market.show(l) }
+// quote shows a quote. The day begins as soon as it can, as it does where a daemon looks every second.
+func (p *player) quote(ctx context.Context, l *line) error {
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	if err := p.market.show(l); err != nil || !p.desk.told {
+		return err
+	}
+	p.desk.settle()
+	return p.gate.BeginDay(ctx)
+}
+
+// worth is the broker's word on the account. Its positions may be in the lines that follow.
+func (p *player) worth(_ context.Context, l *line) error {
+	p.desk.state(l.cash, l.equity)
+	p.stated = true
+	return nil
+}
+
+// settle goes by what the broker has said of the account and its positions, now that this is at its end.
+func (p *player) settle(ctx context.Context) error {
+	if !p.stated {
+		return nil
+	}
+	p.stated = false
+	p.desk.settle()
+	return p.gate.BeginDay(ctx)
+}
 
 func (p *player) policy(_ context.Context, l *line) error {
 	if !p.only {
@@ -176,11 +205,14 @@ func (p *player) answer(ctx context.Context, l *line) error {
 
 // fill is what the broker did to an order that it had.
 func (p *player) fill(ctx context.Context, l *line) error {
-	in, err := p.intents.find(l.id)
+	in, exits, err := p.intents.findPart(l.id)
 	if err != nil {
 		return err
 	}
-	e, ok := p.desk.fill(in, l)
+	if err = p.settle(ctx); err != nil {
+		return err
+	}
+	e, ok := p.desk.fill(in, exits, l)
 	if p.passOver(!ok); !ok {
 		return nil
 	}
@@ -193,9 +225,16 @@ func (p *player) fill(ctx context.Context, l *line) error {
 
 // cancel asks the broker to cancel an order; a proposal is withdrawn.
 func (p *player) cancel(ctx context.Context, l *line) error {
-	in, err := p.intents.find(l.id)
+	in, exits, err := p.intents.findPart(l.id)
 	if err != nil {
 		return err
+	}
+	if exits {
+		e, ok := p.desk.endExits(in)
+		if p.passOver(!ok); !ok {
+			return nil
+		}
+		return p.gate.Happened(ctx, e)
 	}
 	origin := gate.Origin{Agent: in.agent, Surface: "tape", Tool: "cancel"}
 	if p.gate.State().Proposal(in.intent) != nil {
@@ -213,7 +252,7 @@ func (p *player) cancel(ctx context.Context, l *line) error {
 // unless passes over what the gate refused, and fails on what it could not do.
 func (p *player) unless(err error) error {
 	var r *gate.Refusal
-	refused := errors.As(err, &r) || errors.Is(err, gate.ErrNoOpenOrder)
+	refused := errors.As(err, &r) || errors.Is(err, gate.ErrNoOpenOrder) || errors.Is(err, gate.ErrProtects)
 	if p.passOver(refused); refused {
 		return nil
 	}
@@ -317,5 +356,6 @@ func (p *player) end() error {
 // position is the broker's word on what is held.
 func (p *player) position(ctx context.Context, l *line) error {
 	p.desk.hold(l.symbol, l.quantity)
+	p.desk.settle()
 	return p.gate.Hold(ctx, l.symbol, l.quantity, l.price)
 }

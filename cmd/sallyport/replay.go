@@ -173,26 +173,11 @@ func reelDecision(v wire.Value) string {
 	return said
 }
 
+// reelOrder says every term of an order.
 func reelOrder(v wire.Value) string {
-	o, _ := v.Member("order")
-	if o.Kind != wire.Object {
-		return "not an order"
-	}
-	size := memberText(o, "quantity")
-	if size == "" {
-		size = memberText(o, "notional") + " USD of"
-	}
-	parts := []string{memberText(o, "side"), size, memberText(o, "symbol")}
-	if t := memberText(o, "type"); t != trade.Limit.String() {
-		parts = append(parts, t)
-	}
-	if p := memberText(o, "stop_price"); p != "" {
-		parts = append(parts, "stop", p)
-	}
-	if p := memberText(o, "limit_price"); p != "" {
-		parts = append(parts, "at", p)
-	}
-	return strings.Join(parts, " ")
+	m, _ := v.Member("order")
+	o, _ := trade.ReadOrder(m)
+	return o.Line()
 }
 
 // reelWord is a state in the words of people.

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"sallyport/wire"
 )
 
 //attack:cli-replay-depth
@@ -33,5 +35,25 @@ func TestReelShowsOnlyWhatAReplayPrints(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "accepted: ") {
 		t.Error(out.String())
+	}
+}
+
+// TestReelShowsEveryTermOfAnOrder has orders whose terms decide what they may cost.
+func TestReelShowsEveryTermOfAnOrder(t *testing.T) {
+	for terms, want := range map[string]string{
+		`"notional":"50000.00","type":"market","time_in_force":"day"`: "buy 50000.00 USD of AAPL at market",
+		`"quantity":"10","type":"stop_limit","limit_price":"200.00","stop_price":"160.00","time_in_force":"gtc","stop_loss":"100.00","stop_loss_limit":"0.01","take_profit":"900.00"`: "stop 160.00 limit 200.00, gtc, stop loss 100.00 limit 0.01",
+		`"quantity":"1.5","type":"limit","limit_price":"150.00","time_in_force":"day","extended_hours":true`:                                                                          "buy 1.5 AAPL at 150.00, extended hours",
+	} {
+		v, err := wire.Read([]byte(`{"verdict":"allow","order":{"account":"paper","symbol":"AAPL","side":"buy",`+terms+`}}`), wire.Limits{Bytes: 1 << 10, Depth: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reelDecision(v); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+	if got := reelOrder(wire.Value{}); got != "not an order" {
+		t.Error(got)
 	}
 }
