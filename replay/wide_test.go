@@ -138,7 +138,9 @@ func TestTheDayBeginsWithItsFirstQuote(t *testing.T) {
 		}
 		return out.String()
 	}
-	quote := func(bid string) string { return `"quote":{"symbol":"AAPL","bid":"` + bid + `","ask":"` + bid + `","last":"` + bid + `"}` }
+	quote := func(bid string) string {
+		return `"quote":{"symbol":"AAPL","bid":"` + bid + `","ask":"` + bid + `","last":"` + bid + `"}`
+	}
 	account, held := `"account":{"cash":"8500.00","equity":"10000.00"}`, `"position":{"symbol":"AAPL","quantity":"10","average_price":"150.00"}`
 	order := asks("a", `"side":"buy","quantity":"1","type":"limit","limit_price":"140.00"`)
 	wants(t, run(account, held, quote("150.00"), quote("144.00"), order), `{"intent":"a","verdict":"deny"`, "DAILY_LOSS_EXCEEDS_LIMIT")
