@@ -27,6 +27,7 @@ type Brief struct {
 	Unknown  int            // orders of the account whose outcome is not known
 	Policy   string         // the SHA-256 of the policy in force now; empty if there is none
 	Worth    trade.Decimal  // what a policy of version 2 counts the order as; zero if it does not say
+	Unvalued bool           // a policy of version 2 could not say it
 	Drift    string         // how far the quote may move until it is approved, in basis points; empty: the policy does not say
 	Now      time.Time
 }
@@ -66,6 +67,7 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 		b.Decision = d
 	}
 	v := g.policy.view()
+	b.Unvalued = v.Book != nil && b.Worth.Sign() <= 0
 	if b.Policy = v.SHA256; v.Book != nil && v.Book.Approval().MaxPriceDrift.Known {
 		b.Drift = v.Book.Approval().MaxPriceDrift.Value.String()
 	}

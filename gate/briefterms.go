@@ -58,6 +58,9 @@ func (b Brief) money() string {
 	o := b.Decision.Order
 	worth, known := o.Notional()
 	line := "Worst-case value UNKNOWN: the order has no limit price\n"
+	if b.Unvalued { // the limit of a sell is the least that it brings, and a stop only where it begins
+		known, line = false, "Worst-case value UNKNOWN: there was no quote to value it by when it was proposed\n"
+	}
 	byQuote := b.Worth.Sign() > 0 && (!known || b.Worth.Cmp(worth) != 0)
 	if byQuote {
 		worth, known = b.Worth, true
@@ -65,7 +68,7 @@ func (b Brief) money() string {
 	switch {
 	case byQuote:
 		line = fmt.Sprintf("Worst-case value %s USD (at the quote when it was proposed)\n", worth.Money())
-	case o.ByAmount():
+	case known && o.ByAmount():
 		line = fmt.Sprintf("Worst-case value %s USD (the amount to spend)\n", worth.Money())
 	case known:
 		line = fmt.Sprintf("Worst-case value %s USD (quantity x limit price)\n", worth.Money())

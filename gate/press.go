@@ -159,13 +159,17 @@ func (pr *pressing) approve(tx *journal.Tx, at time.Time, open *ledger.Open) {
 		return
 	}
 	g.prepare(tx, at, pr.basis)
-	if r := g.secondJudgement(tx, at, open, pr.basis, 0); r.Effect != policy.Allow {
+	r, needs := g.secondJudgement(tx, at, open, pr.basis, 0)
+	if r.Effect != policy.Allow {
 		g.record(tx, at, open.Order.Account(), g.judgedAgain(open, r, ledger.ClearsNothing, ledger.Pending{}))
 		pr.refused = refusal(r.Reasons[0].Code, "the order may not be executed any more, so the proposal has ended: %s", r.Reasons[0].Message)
 		return
 	}
 	e := ledger.Approved{Intent: open.Intent, Digest: pr.p.Digest, Person: pr.p.By.name, Channel: pr.p.By.channel}
-	if len(open.Approvals)+1 >= open.Hold.Approvers {
+	if needs > open.Hold.Approvers {
+		e.Needs = needs
+	}
+	if len(open.Approvals)+1 >= max(needs, open.Hold.Approvers) {
 		e.Lapses = open.Hold.Expires
 		if lapses := at.Add(open.Hold.Within); !open.Hold.Permits && lapses.Before(e.Lapses) {
 			e.Lapses = lapses

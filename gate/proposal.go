@@ -110,12 +110,19 @@ func (j *judgement) heldHere(at time.Time, r *ledger.Ruling) (open *ledger.Open,
 		})
 		return nil, hold
 	}
-	hold = ledger.Hold{Expires: at.Add(terms.Expires), Within: terms.Within, Approvers: 1, Permits: !j.executing}
-	if terms.TwoAbove != nil && above(j.worth(r), *terms.TwoAbove) {
-		hold.Approvers = 2
-	}
+	hold = ledger.Hold{Expires: at.Add(terms.Expires), Within: terms.Within, Approvers: j.approvers(r), Permits: !j.executing}
 	hold.Shown = j.shownQuote()
 	return nil, hold
+}
+
+// approvers is how many different persons must approve an order, by what it is worth as it is judged now.
+//
+//limit:gate-two-approvers A proposal that is above the amount for two approvers, or whose worth is not known, needs two different persons, when it is made and whenever it is judged again.
+func (j *judgement) approvers(r *ledger.Ruling) int {
+	if two := j.terms().TwoAbove; two != nil && above(j.worth(r), *two) {
+		return 2
+	}
+	return 1
 }
 
 // expire ends the proposals whose time is over. Every decision does so first, so that what they reserved is free again.
@@ -131,18 +138,33 @@ func (g *Gate) expire(tx *journal.Tx, at time.Time) {
 	}
 }
 
-// secondJudgement judges a proposal with fresh facts, without its own reservation and counts. A live approval lifts
+// secondJudgement judges a proposal with fresh facts, without its own reservation and counts, and says how many persons
+// must approve it by them. A live approval lifts
 // exactly the reasons for holding that the people were shown: a new one, and a policy with other bytes, deny.
 //
 //limit:gate-policy-changed A proposal that was judged by a policy with another SHA-256 than the one now in force is not executed: POLICY_CHANGED.
 //limit:gate-new-hold An approval lifts only the reasons for holding that were shown; a new one ends the proposal.
-func (g *Gate) secondJudgement(tx *journal.Tx, at time.Time, open *ledger.Open, by basis, behind time.Duration) ledger.Ruling {
+func (g *Gate) secondJudgement(tx *journal.Tx, at time.Time, open *ledger.Open, by basis, behind time.Duration) (r ledger.Ruling, approvers int) {
 	j := judgement{g: g, basis: by, tx: tx, at: at, executing: !open.Hold.Permits, proposing: !open.Hold.Permits, approved: true, call: Call{
 		Origin: open.Origin, Account: open.Order.Account(), Order: open.Order, Tier: trade.TierExecute,
 		Tags: trade.Tags{ClientOrderID: open.ClientOrderID},
 	}}
-	r := j.ruling(append(policyChanged(by.policy, open), j.drifted(open)...), behind, open.Intent)
+	r = j.ruling(append(policyChanged(by.policy, open), j.drifted(open)...), behind, open.Intent)
 	lift(&r, open)
+	return r, j.approvers(&r)
+}
+
+// afterApproval is the second judgement of what is approved already. Where it has come to need more persons than have
+// approved it, it is not executed.
+func (g *Gate) afterApproval(tx *journal.Tx, at time.Time, open *ledger.Open, by basis, behind time.Duration) ledger.Ruling {
+	r, needs := g.secondJudgement(tx, at, open, by, behind)
+	if r.Effect == policy.Allow && len(open.Approvals) < needs {
+		r.Effect = policy.Deny
+		r.Reasons = []policy.Reason{{
+			Code: policy.ApprovalRequired, Field: "two_approvers", Limit: fmt.Sprint(len(open.Approvals)), Observed: fmt.Sprint(needs),
+			Message: fmt.Sprintf("the order is worth more now, or nobody knows how much, so that %d persons must approve it; propose it again", needs),
+		}}
+	}
 	return r
 }
 
@@ -205,7 +227,7 @@ func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision
 		if r != nil || open.Phase != ledger.Granted || open.Hold.Permits || !at.Before(open.Ends()) {
 			return nil
 		}
-		ruling := g.secondJudgement(tx, at, open, by, behind)
+		ruling := g.afterApproval(tx, at, open, by, behind)
 		p := ledger.Pending{}
 		clears := ledger.ClearsNothing
 		if ruling.Effect == policy.Allow {
@@ -243,7 +265,7 @@ func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision
 // grantedCall answers a call at a hook whose proposal people have approved: it is permitted once, after a judgement with
 // fresh facts.
 func (j *judgement) grantedCall(tx *journal.Tx, at time.Time, behind time.Duration, open *ledger.Open) error {
-	r := j.g.secondJudgement(tx, at, open, j.basis, behind)
+	r := j.g.afterApproval(tx, at, open, j.basis, behind)
 	clears, pending := ledger.ClearsNothing, ledger.Pending{}
 	if r.Effect == policy.Allow {
 		clears, pending = j.clearance(at)

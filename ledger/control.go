@@ -40,6 +40,7 @@ type Approved struct {
 	Person  string
 	Channel string
 	Lapses  time.Time // when the approval is used up by time; zero while another person is still needed
+	Needs   int       // how many different persons must approve, where the judgement says more than when it was proposed; else zero
 }
 
 // ProposalEnded ends a held intent without execution.
@@ -144,6 +145,9 @@ func (e Approved) append(dst []byte) []byte {
 	if !e.Lapses.IsZero() {
 		dst = appendTime(dst, "lapses_at", e.Lapses)
 	}
+	if e.Needs > 0 {
+		dst = strconv.AppendInt(wire.AppendName(dst, "approvers"), int64(e.Needs), 10)
+	}
 	return dst
 }
 
@@ -216,7 +220,7 @@ func decodeControl(o *object, kind string) (Event, bool) {
 	case "approved":
 		return Approved{
 			Intent: o.intent(), Digest: o.digest("digest"), Person: o.text("person"), Channel: o.text("channel"),
-			Lapses: o.optionalTime("lapses_at"),
+			Lapses: o.optionalTime("lapses_at"), Needs: int(o.optionalNumber("approvers")),
 		}, true
 	case "proposal_ended":
 		e := ProposalEnded{

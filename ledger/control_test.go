@@ -33,7 +33,7 @@ func randomControl(t *rapid.T, id trade.IntentID, o trade.Order, number *uint64)
 		*number++
 		return d
 	case 2:
-		return Approved{Intent: id, Digest: o.Digest(), Person: name.Draw(t, "person"), Channel: word.Draw(t, "channel"), Lapses: t0.Add(time.Second)}
+		return Approved{Intent: id, Digest: o.Digest(), Person: name.Draw(t, "person"), Channel: word.Draw(t, "channel"), Lapses: t0.Add(time.Second), Needs: rapid.IntRange(0, 3).Draw(t, "needs")}
 	case 3:
 		r := Rejudged{Intent: id, Account: "paper", Origin: Origin{Agent: "a", Surface: "mcp"}, Order: o, FirstAt: t0}
 		if rapid.Bool().Draw(t, "allow") {

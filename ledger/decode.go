@@ -239,6 +239,14 @@ func (o *object) number(name string) uint64 {
 	return n
 }
 
+// optionalNumber reads a number that may be absent, which is zero.
+func (o *object) optionalNumber(name string) uint64 {
+	if _, n := o.v.Member(name); n == 0 {
+		return 0
+	}
+	return o.number(name)
+}
+
 func (o *object) flag(name string) bool {
 	m, ok := o.member(name, wire.Bool, false)
 	return ok && m.Text == "true"

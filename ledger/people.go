@@ -245,6 +245,7 @@ func (s *State) approved(e Approved) {
 		return
 	}
 	o.Approvals = append(slices.Clone(o.Approvals), e.Person)
+	o.Hold.Approvers = max(o.Hold.Approvers, e.Needs)
 	if len(o.Approvals) >= o.Hold.Approvers && !e.Lapses.IsZero() {
 		o.Phase, o.Lapses = Granted, e.Lapses
 		s.endsAt(o)

@@ -88,6 +88,7 @@ func (d *Decision) approve(e Approved) {
 		return
 	}
 	d.ApprovedBy = append(slices.Clone(d.ApprovedBy), e.Person)
+	d.Hold.Approvers = max(d.Hold.Approvers, e.Needs)
 	if !e.Lapses.IsZero() && len(d.ApprovedBy) >= d.Hold.Approvers {
 		d.State, d.Pending.NotAfter = ApprovalGranted, e.Lapses
 	}

@@ -98,8 +98,10 @@ func larger(a, b trade.Decimal) trade.Decimal {
 func (s *State) reduces(o trade.Order, without trade.IntentID) bool {
 	f := s.Facts(o.Account(), o.Symbol(), without)
 	free := f.Position.Sub(f.PendingSells)
+	counted := f.PendingSells.Sign() >= 0
 	if o.Side() == trade.Buy {
 		free = trade.Decimal{}.Sub(f.Position).Sub(f.PendingBuys)
+		counted = f.PendingBuys.Sign() >= 0
 	}
-	return f.PositionKnown && !o.ByAmount() && o.Quantity().Cmp(free) <= 0
+	return f.PositionKnown && counted && !o.ByAmount() && o.Quantity().Cmp(free) <= 0
 }

@@ -131,6 +131,7 @@ func example(t testing.TB) *policy.Rulebook {
 // TestLimitsAtTheirBounds runs the files of testdata/limits: one a limit, and some for what stands around them.
 //
 //attack:policy-bounds
+//attack:policy-amount-shares
 //attack:policy-minute
 //attack:policy-quote-age
 //attack:policy-quote-spread

@@ -29,6 +29,8 @@ type judge struct {
 	reference trade.Decimal // the far side of the quote, or the stop where that is higher
 	value     trade.Decimal // worst × the instrument's multiplier: what a share counts for
 
+	priced   bool          // worst bounds what a share may cost; without a quote only a buy's own limit does
+	unsized  bool          // of an order by amount nobody can say how many shares it buys
 	asked    trade.Decimal // the shares of the order as it is
 	quantity trade.Decimal // at most; nothing of an order by amount that no quote can value
 	notional trade.Decimal // quantity × value, or the amount
@@ -52,8 +54,10 @@ func (j *judge) begin() {
 	j.limit, j.stop, j.exit, j.profit, j.byAmount, j.outOfHours = o.LimitPrice(), o.StopPrice(), o.StopLoss(), o.TakeProfit(), o.ByAmount(), o.ExtendedHours()
 	j.quote = j.book.quotes.judge(&j.s.Quote)
 	j.price()
-	j.asked = j.shares().Value
+	asked := j.shares()
+	j.asked = asked.Value
 	j.resize(j.asked)
+	j.unsized = !asked.Known
 	if j.byAmount {
 		j.notional = j.o.Amount()
 	}
@@ -61,7 +65,7 @@ func (j *judge) begin() {
 
 // resize makes it an order of another quantity, all else equal.
 func (j *judge) resize(quantity trade.Decimal) {
-	j.quantity = quantity
+	j.quantity, j.unsized = quantity, false
 	j.notional = quantity.Mul(j.value)
 	j.effect = j.affects()
 }
@@ -93,6 +97,10 @@ func (j *judge) read(r *bookRule, l *limit, v *reading) {
 	}
 	if j.quote != "" && (traits[l.kind].quote || j.byAmount && traits[l.kind].unit == inShares) {
 		v.missing = j.quote
+		return
+	}
+	if j.unsized && (traits[l.kind].unit == inShares || l.kind == riskPerOrder) {
+		v.missing = QuoteUnavailable
 		return
 	}
 	switch l.kind {
@@ -231,7 +239,7 @@ func (v *reading) count(c Count, more uint32) {
 func (j *judge) position(v *reading) {
 	f, buys := &j.f, j.o.Side() == trade.Buy
 	switch {
-	case !f.PositionKnown, buys && f.Position.Sign() < 0, f.PendingBuys.Sign() < 0, f.PendingSells.Sign() < 0:
+	case !f.PositionKnown, buys && (f.Position.Sign() < 0 || f.PendingBuys.Sign() < 0), f.PendingSells.Sign() < 0:
 		v.missing = PositionUnavailable
 	case buys:
 		v.num = f.Position.Add(f.PendingBuys).Add(j.quantity)

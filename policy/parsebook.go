@@ -224,6 +224,9 @@ func (b *bookReader) known(f map[string]wire.Value, path, key string) Known {
 	return Known{Value: b.decimal(join(path, key), v), Known: true}
 }
 
+// quotes reads what a quote must be like.
+//
+//limit:policy-slippage market_slippage_bps of a policy of version 2 leaves something of a price: it is less than 10000.
 func (b *bookReader) quotes(v wire.Value) {
 	required := []string{"sources", "max_age", "max_spread_bps"}
 	f := b.fields(v, "quotes", append(required[:3:3], "max_divergence_bps", "market_slippage_bps"), required)
@@ -239,6 +242,9 @@ func (b *bookReader) quotes(v wire.Value) {
 	q.halfSpread = q.MaxSpread.Mul(half)
 	q.MaxDivergence = b.known(f, "quotes", "max_divergence_bps")
 	q.slips(b.known(f, "quotes", "market_slippage_bps"))
+	if m, ok := f["market_slippage_bps"]; ok && q.fall.Sign() <= 0 {
+		b.problem(m.Offset, "quotes.market_slippage_bps", "quotes.market_slippage_bps is %s, which leaves nothing of a price; less than 10000 is asked", q.Slippage.Value)
+	}
 	if len(q.Sources) > 1 && !q.MaxDivergence.Known {
 		b.problem(v.Offset, "quotes.max_divergence_bps", "quotes.max_divergence_bps is missing; with more than one source it says how far they may differ")
 	}

@@ -22,6 +22,7 @@ import (
 //attack:policy-rule-id
 //attack:policy-duration
 //attack:policy-count
+//attack:policy-slippage
 //fault:f14
 //fault:f118
 func TestConfigurationErrorsOfVersion2(t *testing.T) {

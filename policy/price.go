@@ -4,11 +4,15 @@ import "sallyport/trade"
 
 // price finds what a share may cost at worst: the highest of the order's own prices and the ask, and of an order that is
 // executed at the market's price the far side, or its stop where that is higher, and the slippage beyond it. Without a
-// quote it is what the order itself says.
+// quote only the limit of a buy says how much that is: a stop is where an order begins, and the limit of a sell is the
+// least that it brings.
+//
+//limit:policy-worth-unknown Without a quote that can be used only a buy with a limit price, or by amount, has a worth: that of every other order is not known, and is above every bound.
 func (j *judge) price() {
 	q, o := &j.s.Quote, &j.o
 	j.worst = larger(o.LimitPrice(), j.stop)
 	j.reference = j.stop
+	j.priced = j.quote == "" || o.Side() == trade.Buy && j.limit.Sign() > 0
 	if j.quote == "" {
 		far := q.Ask
 		if o.Side() == trade.Sell {
@@ -36,7 +40,9 @@ func larger(a, b trade.Decimal) trade.Decimal {
 }
 
 // shares returns how many shares an order is for. One by amount buys the more of them the lower they are: it is counted
-// at the bid less the slippage, rounded up.
+// at the bid less the slippage, rounded up. Where that leaves nothing of the price, no number of shares is enough.
+//
+//limit:policy-amount-shares An order by amount whose shares cost nothing at the bid less the slippage comes to a number of shares that is not known: QUOTE_UNAVAILABLE.
 func (j *judge) shares() Known {
 	if !j.byAmount {
 		return Known{Value: j.o.Quantity(), Known: true}
@@ -52,19 +58,22 @@ func (j *judge) shares() Known {
 }
 
 // Worth returns what an order counts for where orders are added up by value (R13), and what is recorded of it when it is
-// sent: its quantity at the worst price, or its amount. Where no quote can be used it is what the order itself says, and
-// not known if it says nothing.
+// sent: its quantity at the worst price, or its amount. It is not known where neither a quote nor the order's own terms
+// bound it.
 func (b *Rulebook) Worth(o trade.Order, s Situation) Known {
 	if !b.IsValid() || o.IsZero() {
 		return Known{}
 	}
 	j := judge{book: b, o: o, s: s}
 	j.begin()
-	return Known{Value: j.notional, Known: j.notional.Sign() > 0}
+	if !j.priced && !j.byAmount || j.notional.Sign() <= 0 {
+		return Known{}
+	}
+	return Known{Value: j.notional, Known: true}
 }
 
 // Shares returns how many shares an order comes to at most. It is not known of an order by amount without a quote that
-// can be used.
+// can be used, or whose bid less the slippage is nothing.
 func (b *Rulebook) Shares(o trade.Order, s Situation) Known {
 	if !b.IsValid() || o.IsZero() {
 		return Known{}
@@ -89,12 +98,14 @@ const (
 func (j *judge) affects() effect {
 	f := &j.f
 	switch {
-	case f.PendingSells.Sign() < 0 || f.PendingBuys.Sign() < 0:
+	case f.PendingSells.Sign() < 0:
 		return unseen
 	case j.o.Side() == trade.Sell && !f.PositionKnown:
 		return unseen
-	case j.o.Side() == trade.Sell:
+	case j.o.Side() == trade.Sell: // no buy that is pending makes a short of what is held and free
 		return j.sells(available(*f))
+	case f.PendingBuys.Sign() < 0:
+		return unseen
 	case !f.PositionKnown && j.book.shorts:
 		return unseen
 	case f.PositionKnown && f.Position.Sign() < 0:

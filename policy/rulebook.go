@@ -30,7 +30,7 @@ type Quotes struct {
 
 	halfSpread trade.Decimal // half of MaxSpread as a part of one
 	slip       trade.Decimal // Slippage as a part of one, rounded up at the ninth place
-	rise, fall trade.Decimal // one and slip, and one without it but not below nothing
+	rise, fall trade.Decimal // one and slip, and one without it, which is above nothing in a policy that is valid
 }
 
 // slips works out what a slippage comes to. None is one of nothing.

@@ -1,0 +1,145 @@
+package gate_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/gate"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// wideBook takes every type of order, and asks for two persons above 700.
+func wideBook() string {
+	text := strings.Replace(book(holdsAbove5, approvalBlock(`"two_approvers_above_notional": "700.00"`)), `"sides": ["buy", "sell"]}`,
+		`"sides": ["buy", "sell"], "order_types": ["limit", "market", "stop", "stop_limit"]}, "allow": {"short": true, "fractional": true}`, 1)
+	return strings.Replace(text, `"max_spread_bps": "200"`, `"max_spread_bps": "200", "market_slippage_bps": "50"`, 1)
+}
+
+// terms is a call for an order of those terms: "buy 6 stop stop_price=1".
+func terms(t testing.TB, line string, edit ...func(*gate.Call)) gate.Call {
+	t.Helper()
+	words := strings.Fields(line)
+	text := func(v string) trade.Text { return trade.Text{Name: "order", Value: v, Kind: trade.IsText} }
+	d := trade.Draft{
+		Account: "paper", Symbol: text("AAPL"), Side: text(words[0]), Quantity: text(words[1]), Type: text(words[2]), TimeInForce: text("day"),
+	}
+	if amount, is := strings.CutPrefix(words[1], "$"); is {
+		d.Quantity, d.Notional = trade.Text{}, text(amount)
+	}
+	for _, w := range words[3:] {
+		name, price, _ := strings.Cut(w, "=")
+		map[string]func(trade.Text){
+			"limit_price": func(v trade.Text) { d.LimitPrice = v }, "stop_price": func(v trade.Text) { d.StopPrice = v },
+		}[name](text(price))
+	}
+	c := call(t, "buy", "AAPL", "6", "100", edit...)
+	var faults []trade.Fault
+	if c.Order, _, faults = trade.Parse(d); len(faults) > 0 {
+		t.Fatalf("%s: %v", line, faults)
+	}
+	return c
+}
+
+// TestWithoutAQuoteNothingIsCheap: an agent waits until no quote can be used, and sends what then looks small. A person
+// must decide, two where the policy has such an amount, and nobody is shown a number that was made up.
+//
+//attack:gate-two-approvers
+func TestWithoutAQuoteNothingIsCheap(t *testing.T) {
+	for _, c := range []struct {
+		line, want string
+		approvers  int
+		shown      string
+	}{
+		{"buy 5 stop stop_price=1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"buy 5 market", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"sell 5 limit limit_price=1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"sell 5 stop_limit stop_price=2.00 limit_price=1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"buy 6 limit limit_price=101.00", "hold QUANTITY_EXCEEDS_LIMIT APPROVAL_REQUIRED", 1, "606.00 USD"},
+		{"buy 5 stop_limit stop_price=1.00 limit_price=2.00", "allow", 0, ""},
+	} {
+		for name, blind := range map[string]func(*room){
+			"no quote": func(r *room) { r.x.remove("AAPL") },
+			"crossed":  func(r *room) { r.x.set("AAPL", "101", "100") },
+			"stale":    func(r *room) { r.x.sleep(); r.clock.pass(31 * time.Second) },
+		} {
+			r := newRoom(t, wideBook(), func(c *gate.Config) { d := trade.Whole(100); c.Approval.HoldAbove = &d })
+			blind(r)
+			d := r.Execute(ctx, terms(t, c.line))
+			if said(d) != c.want || d.Verdict == policy.Hold && d.Hold.Approvers != c.approvers {
+				t.Fatalf("%s, %s: %s, %d approvers\n%s", c.line, name, said(d), d.Hold.Approvers, d.AppendJSON(nil))
+			}
+			if d.Verdict != policy.Hold {
+				continue
+			}
+			brief := must(r.Brief(ctx, d.Intent))(t).Text()
+			if !strings.Contains(brief, "Worst-case value "+c.shown) || c.shown == "UNKNOWN" && !strings.Contains(brief, "-> unknown") {
+				t.Errorf("%s, %s:\n%s", c.line, name, brief)
+			}
+		}
+	}
+}
+
+// TestMorePersonsMustApproveWhatIsWorthMoreNow: a proposal that one person could approve when it was made.
+//
+//attack:gate-two-approvers
+func TestMorePersonsMustApproveWhatIsWorthMoreNow(t *testing.T) {
+	r := newRoom(t, wideBook())
+	d := r.Execute(ctx, terms(t, "buy 6 market"))
+	if d.Verdict != policy.Hold || d.Hold.Approvers != 1 {
+		t.Fatalf("%s", d.AppendJSON(nil))
+	}
+	r.x.set("AAPL", "116", "116.10")
+	now, code := r.approve(t, r.anna, d)
+	if code != "" || now.State != ledger.ApprovalPending || now.Hold.Approvers != 2 || r.v.submits() != 0 {
+		t.Fatalf("%s %s", code, now.AppendJSON(nil))
+	}
+	r.x.set("AAPL", "100", "100.10") // what was asked for once stays asked for
+	r.restart(t)
+	if _, code := r.approve(t, r.anna, d); code != policy.AlreadyApproved {
+		t.Fatal(code)
+	}
+	if now, code := r.approve(t, r.olga, d); code != "" || now.State != ledger.Succeeded {
+		t.Fatalf("%s %s", code, now.AppendJSON(nil))
+	}
+	held := terms(t, "buy 6 market", atHook)
+	if d = r.Authorize(ctx, held); d.Hold.Approvers != 1 {
+		t.Fatalf("%s", d.AppendJSON(nil))
+	}
+	if now, code := r.approve(t, r.anna, d); code != "" || now.State != ledger.ApprovalGranted {
+		t.Fatalf("%s %s", code, now.State)
+	}
+	r.x.set("AAPL", "116", "116.10")
+	if d := r.Authorize(ctx, held); said(d) != "deny APPROVAL_REQUIRED" {
+		t.Fatalf("one person's approval was used for an order that needs two: %s", d.AppendJSON(nil))
+	}
+}
+
+// TestAPendingAmountBlocksNoWayOut: an agent that may only propose keeps an order by amount waiting.
+//
+//attack:ledger-amount
+func TestAPendingAmountBlocksNoWayOut(t *testing.T) {
+	r := newRoom(t, wideBook())
+	r.want(t, "buy AAPL 5@101", "allow")
+	waits := r.Propose(ctx, terms(t, "buy $1.00 market", byAgent("other"), withOrder("waits")))
+	if waits.Verdict != policy.Hold {
+		t.Fatalf("%s", waits.AppendJSON(nil))
+	}
+	r.want(t, "buy AAPL 1@101", "allow") // its decision said how many shares it may come to
+	unbounded := newRoom(t, strings.Replace(wideBook(), holdsAbove5, `"orders_per_minute": {"deny_above": "1000"}`, 1))
+	unbounded.want(t, "buy AAPL 5@101", "allow")
+	unbounded.x.remove("AAPL")
+	blind := unbounded.Propose(ctx, terms(t, "buy $2.00 market", byAgent("other"), withOrder("blind")))
+	if blind.Verdict != policy.Hold {
+		t.Fatalf("%s", blind.AppendJSON(nil))
+	}
+	unbounded.want(t, "buy AAPL 1@101", "deny POSITION_UNAVAILABLE")
+	for _, r := range []*room{r, unbounded} {
+		if got := r.says(t, "sell", "AAPL", "7", "99"); !strings.HasPrefix(got, "deny POSITION_FLIP_NOT_ALLOWED") {
+			t.Error(got)
+		}
+		r.want(t, "sell AAPL 5@99", "allow")
+	}
+}
