@@ -61,7 +61,9 @@ const bookKeys = "```\n" + `
   what matched the rule.
 - The worst price of a limit order is the higher of its limit and the ask; of an order at the market's price, a market or a
   stop order, the far side or its stop, whichever is higher, and ` + "`market_slippage_bps`" + ` beyond it. It is rounded up at the ninth place.
-  An order by amount is worth its amount, and comes to the shares that it buys at the bid less the slippage, rounded up.
+  An order by amount is worth its amount, and comes to the shares that it buys at the bid less the slippage, rounded up; how many is not
+  known where that leaves nothing of the bid. Without a usable quote only a buy with a limit, at that, and an order by amount have a worth:
+  that of any other is not known, which is above every amount that asks for a person, or for two.
 - What an order makes of the position is worked out from the position and what waits. A verified reduction, a sell of no more than is held and
   free or a buy of no more than is owed and free, is exempt from limits that the table says so of, from ` + "`allow`, `stop_loss`, `NO_RULE_MATCHES`" + `
   and ` + "`effect: deny`" + `; not from the price collar, similar orders, orders a minute, the session and the instrument.
