@@ -24,7 +24,9 @@ func (j *judgement) bookVerdict(r *ledger.Ruling, facts policy.Facts, without tr
 		}
 	}
 	for _, h := range v.Halts {
-		j.engage(h)
+		if j.tierGap() == nil { // who may not order may not stop others by ordering
+			j.engage(h)
+		}
 	}
 	return v
 }
@@ -35,7 +37,7 @@ func (j *judgement) inquiry(without trade.IntentID) ledger.Inquiry {
 	mark := j.look.mark(book, j.at)
 	q := ledger.Inquiry{
 		At: j.at, Zone: j.policy.zone, Agent: j.call.Origin.Agent, Order: o, Without: without,
-		Quote: j.look.quote(o.Symbol(), j.at), Instrument: j.look.instrument(o.Symbol()), Session: j.look.session(j.at), Mark: mark,
+		Quote: j.look.quote(o.Symbol(), j.at), Instrument: j.look.instrument(o.Symbol()), Session: j.look.session(j.at), Mark: mark, Dear: book.Quotes().Dear,
 	}
 	if o.Account() == j.g.cfg.Account {
 		q.Cash = j.look.cash(j.g.follow.state, o.Account(), j.at, mark)

@@ -320,6 +320,31 @@ func TestHaltLatchesAndOnlyAPersonResetsIt(t *testing.T) {
 	d.want(t, "buy AAPL 1@100", "allow")
 }
 
+// TestWhoMayNotOrderStopsNobody: denials for the tier are no reason to stop an account, and lead to no stop.
+//
+//attack:gate-kill-tier
+func TestWhoMayNotOrderStopsNobody(t *testing.T) {
+	d := newRoom(t, book(`"order_quantity": {"deny_above": "50"}, "denials_per_minute": {"halt_above": "1", "per": "account"}`))
+	d.v.rests = true
+	resting := d.want(t, "buy AAPL 1@90", "allow")
+	for range 4 {
+		got := d.Execute(ctx, call(t, "buy", "AAPL", "51", "100", func(c *gate.Call) { c.Tier = trade.TierRead }))
+		if got.Error != "permission_denied" {
+			t.Fatalf("%s", got.AppendJSON(nil))
+		}
+	}
+	d.want(t, "buy AAPL 51@100", "deny QUANTITY_EXCEEDS_LIMIT")
+	d.says(t, "buy", "AAPL", "51", "100", func(c *gate.Call) { c.Tier = trade.TierRead })
+	if stops := must(d.Stops(ctx))(t); len(stops) != 0 {
+		t.Fatalf("%+v", stops)
+	}
+	if now, _, err := d.History(ctx, resting.Intent); err != nil || now.OrderStatus() != "working" {
+		t.Fatalf("%s, %v", now.OrderStatus(), err)
+	}
+	d.want(t, "buy AAPL 51@100", "deny QUANTITY_EXCEEDS_LIMIT")
+	d.want(t, "buy AAPL 1@100", "deny DENIALS_EXCEED_LIMIT")
+}
+
 // TestHaltOfANameThatNoScopeHas: the name of an agent may be anything, and the record of a stop must be readable.
 func TestHaltOfANameThatNoScopeHas(t *testing.T) {
 	for _, name := range []trade.Agent{"a b", "", "agent:x", "é"} {

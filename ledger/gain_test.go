@@ -269,6 +269,8 @@ func TestExposureAtWorst(t *testing.T) {
 		{"a buy above the ask", []Event{have, buy(1, "AAPL", "5", "12", ClearsPermission)}, "", "260 260 260 -180 180 1"},
 		{"a sell", []Event{have, sell(1, "AAPL", "5", "12", ClearsSend)}, "", "200 260 200 -135 180 1"},
 		{"a sell of more than is held", []Event{have, sell(1, "AAPL", "25", "10", ClearsSend)}, "", "200 450 200 50 180 1"},
+		{"sells of more than is held, above the market", []Event{have, sell(1, "AAPL", "15", "10", ClearsSend), sell(2, "AAPL", "10", "30", ClearsSend)}, "", "200 650 200 150 180 2"},
+		{"sells of what is not held", []Event{sell(1, "MSFT", "5", "190", ClearsSend), sell(2, "MSFT", "5", "100", ClearsSend), have}, "", "200 1650 200 1270 180 2"},
 		{"a sell of it that is judged again", []Event{have, sell(1, "AAPL", "25", "10", ClearsSend)}, intent(1), "200 200 200 -180 180 0"},
 		{"a buy that is judged again", []Event{have, buy(1, "AAPL", "5", "12", ClearsSend)}, intent(1), "200 200 200 -180 180 0"},
 		{"a held buy", []Event{have, heldOrder(1, order(t, "buy", "AAPL", "5", "12"), 1)}, "", "260 260 260 -180 180 1"},

@@ -222,7 +222,7 @@ func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal)
 
 // denied remembers a denial. What an engaged kill switch stops is not one: the switch is latched already.
 func (s *State) denied(at time.Time, a trade.Account, agent trade.Agent, sym trade.Symbol, r Ruling) {
-	stopped := slices.ContainsFunc(r.Reasons, func(r policy.Reason) bool { return r.Code == policy.KillSwitchActive })
+	stopped := slices.ContainsFunc(r.Reasons, func(r policy.Reason) bool { return r.Code == policy.KillSwitchActive || r.Code == policy.TierTooLow })
 	if !s.memory.on || stopped {
 		return
 	}

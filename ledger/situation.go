@@ -19,7 +19,8 @@ type Inquiry struct {
 	Quote      policy.QuoteFact
 	Instrument policy.InstrumentFact
 	Session    policy.SessionFact
-	Mark       func(trade.Symbol) (Mark, bool) // of any symbol of the account, by quotes that can be used
+	Mark       func(trade.Symbol) (Mark, bool)       // of any symbol of the account, by quotes that can be used
+	Dear       func(ask trade.Decimal) trade.Decimal // what a share may cost at the market's price; nil: the ask
 }
 
 // Situation answers an inquiry. History is filled in and handed out with it: it is good until the next event. Of a day
@@ -27,7 +28,7 @@ type Inquiry struct {
 func (s *State) Situation(q Inquiry, h *History) policy.Situation {
 	a, sym := q.Order.Account(), q.Order.Symbol()
 	s.History(h, q.Agent, q.Order, q.Without)
-	x := s.Exposure(a, sym, q.Without, q.Mark)
+	x := s.exposure(a, sym, q.Without, q.Mark, q.Dear)
 	date, day := DayOf(q.At, q.Zone)
 	is := policy.Situation{
 		At: q.At, Day: day, Agent: q.Agent, Quote: q.Quote, Instrument: q.Instrument,
@@ -50,7 +51,7 @@ func (s *State) Baseline(q Inquiry) []Event { return s.BaselineOf(q.Order.Accoun
 
 // BaselineOf returns the same of an account, for an inquiry without an order.
 func (s *State) BaselineOf(a trade.Account, q Inquiry) []Event {
-	x := s.Exposure(a, q.Order.Symbol(), "", q.Mark)
+	x := s.inHand(a, q.Mark)
 	worth := equity(q.Cash, x)
 	if !worth.Known {
 		return nil
@@ -64,6 +65,21 @@ func (s *State) BaselineOf(a trade.Account, q Inquiry) []Event {
 		return []Event{Marked{Account: a, Equity: worth.Value}}
 	}
 	return nil
+}
+
+// inHand returns what the positions of an account are worth; of its exposure nothing else.
+func (s *State) inHand(a trade.Account, mark func(trade.Symbol) (Mark, bool)) (x Exposure) {
+	acc := s.accounts[a]
+	if acc == nil {
+		return x
+	}
+	x.Positions.Known, x.Unrealised.Known = acc.known(), acc.known()
+	for name, h := range acc.holdings {
+		t := tide{}
+		t.mark, t.marked = mark(name)
+		x.add(h, &t, false)
+	}
+	return x
 }
 
 // equity is cash and what the positions would bring.

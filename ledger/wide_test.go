@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -245,6 +246,25 @@ func TestExposureOfWideOrdersIsTheWorst(t *testing.T) {
 		without := s.Exposure("paper", mustSymbol("AAPL"), "", func(trade.Symbol) (Mark, bool) { return Mark{}, false })
 		if without.SymbolLong.Known || without.Gross.Known || without.NetShort.Known {
 			t.Errorf("%s: without a mark it is %+v", c.name, without)
+		}
+	}
+}
+
+// TestOrdersAtTheMarketAreDearerThanTheAsk: what waits for the market is valued with the slippage at every quote.
+func TestOrdersAtTheMarketAreDearerThanTheAsk(t *testing.T) {
+	for line, want := range map[string]string{
+		"buy AAPL quantity=10 type=market":                                  "1100",
+		"buy AAPL quantity=10 type=stop stop_price=90":                      "1100",
+		"buy AAPL quantity=10 type=limit limit_price=90":                    "1000",
+		"buy AAPL quantity=10 type=stop_limit stop_price=90 limit_price=95": "1000",
+	} {
+		s := fold(HistoryBegan{FromStart: true}, Happened{Account: "paper", Number: 1, What: WasExpired, Symbol: mustSymbol("AAPL"), Side: trade.Buy}, allowed(1, wide(t, line), ClearsSend))
+		q := Inquiry{
+			Zone: time.UTC, Order: wide(t, line), Mark: func(trade.Symbol) (Mark, bool) { return Mark{decimal("99"), decimal("100")}, true },
+			Dear: func(ask trade.Decimal) trade.Decimal { return ask.Mul(decimal("1.1")) },
+		}
+		if is := s.Situation(q, &History{}); show(is.Gross) != want || show(is.SymbolLong) != want || show(is.NetLong) != want {
+			t.Errorf("%s: %s, want %s", line, show(is.Gross), want)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package policy
 
+import "sallyport/trade"
+
 // UsesEquity reports whether a limit of the policy looks at what the account is worth, so that whoever judges by it knows
 // whether a broker must be asked.
 func (b *Rulebook) UsesEquity() bool {
@@ -15,6 +17,14 @@ func (b *Rulebook) UsesEquity() bool {
 		}
 	}
 	return false
+}
+
+// Dear is what a share may cost that is bought at the market's price: the ask, and the slippage beyond it.
+func (q Quotes) Dear(ask trade.Decimal) trade.Decimal {
+	if q.rise.Sign() <= 0 {
+		return ask
+	}
+	return ask.MulUp(q.rise)
 }
 
 // Usable reports whether the policy lets a quote be judged by.

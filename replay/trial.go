@@ -14,8 +14,8 @@ import (
 
 // Bounds on the tests that a policy brings along.
 const (
-	//limit:replay-trial-lines The tests of a policy have tapes of at most 10,000 lines in all.
-	maxTrialLines = 10_000
+	//limit:replay-trial-lines The tests of a policy have tapes of at most 2,000 lines in all.
+	maxTrialLines = 2000
 	//limit:replay-trial-time The tests of a policy run for at most 20 seconds in all.
 	maxTrialTime = 20 * time.Second
 )
