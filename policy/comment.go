@@ -89,12 +89,24 @@ func judgeComment(faults []commentFault, raw []byte, start, end int) []commentFa
 	for i := start; i < end; {
 		r, n := utf8.DecodeRune(raw[i:end])
 		lineEnd := r == '\n' || r == '\r' && (i+1 == len(raw) || raw[i+1] == '\n')
-		if r == utf8.RuneError && n == 1 || r != '\t' && !lineEnd && !unicode.IsPrint(r) {
+		if r == utf8.RuneError && n == 1 || r != '\t' && !lineEnd && !shows(r) {
 			faults = append(faults, commentFault{i, r})
 		}
 		i += n
 	}
 	return faults
+}
+
+// shows reports whether a character shows by itself. Many that are letters, marks or symbols by their class do not: the
+// fillers of Hangul and Khitan, what selects a variation or joins graphemes, and blanks that are no spaces.
+//
+//limit:policy-comment-visible A comment in a policy holds only characters that show as what they are: none that is a filler, a blank other than the space, or selects or joins others.
+func shows(r rune) bool {
+	switch r {
+	case '\u2800', '\U0001D159', '\U00016FE4', '\uFFFC':
+		return false
+	}
+	return unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // wipe turns everything but line ends into spaces.

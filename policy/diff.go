@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,32 +164,54 @@ func settingEdits(old, new *Rulebook) []edit {
 	add("quotes.max_age", timeWords(p.MaxAge), timeWords(q.MaxAge), "", func(b *Rulebook) { b.quotes.MaxAge = q.MaxAge }, quoteCases(old, new))
 	add("quotes.max_spread_bps", p.MaxSpread.String(), q.MaxSpread.String(), "",
 		func(b *Rulebook) { b.quotes.MaxSpread, b.quotes.halfSpread = q.MaxSpread, q.halfSpread }, quoteCases(old, new))
+	fiveOpen := Known{Value: trade.Whole(usualProposals), Known: true}
 	never := func(*Rulebook) {} // no verdict depends on it
 	add("quotes.max_divergence_bps", p.MaxDivergence.show(), q.MaxDivergence.show(), leaning(p.MaxDivergence, q.MaxDivergence), never, nil)
-	add("quotes.market_slippage_bps", p.Slippage.show(), q.Slippage.show(), leaning(q.Slippage, p.Slippage),
+	add("quotes.market_slippage_bps", p.Slippage.show(), q.Slippage.show(), leaning(q.Slippage.orElse(Known{Known: true}), p.Slippage.orElse(Known{Known: true})),
 		func(b *Rulebook) { b.quotes.slips(q.Slippage) }, slipCases(old, new))
 	a, z := old.approval, new.approval
-	add("approval.expires", timeWords(a.Expires), timeWords(z.Expires), leaningTime(a.Expires, z.Expires), never, nil)
-	add("approval.execute_within", timeWords(a.ExecuteWithin), timeWords(z.ExecuteWithin), leaningTime(a.ExecuteWithin, z.ExecuteWithin), never, nil)
+	add("approval.expires", timeWords(a.Expires), timeWords(z.Expires), leaningTime(a.Expires, z.Expires, usualExpiry), never, nil)
+	add("approval.execute_within", timeWords(a.ExecuteWithin), timeWords(z.ExecuteWithin), leaningTime(a.ExecuteWithin, z.ExecuteWithin, usualExecution), never, nil)
 	add("approval.two_approvers_above_notional", a.TwoApprovers.show(), z.TwoApprovers.show(), leaning(a.TwoApprovers, z.TwoApprovers), never, nil)
 	add("approval.max_price_drift_bps", a.MaxPriceDrift.show(), z.MaxPriceDrift.show(), leaning(a.MaxPriceDrift, z.MaxPriceDrift), never, nil)
-	add("approval.max_open_proposals", a.MaxProposals.show(), z.MaxProposals.show(), leaning(a.MaxProposals.amount(), z.MaxProposals.amount()), never, nil)
+	add("approval.max_open_proposals", a.MaxProposals.show(), z.MaxProposals.show(), leaning(a.MaxProposals.amount().orElse(fiveOpen), z.MaxProposals.amount().orElse(fiveOpen)), never, nil)
 	return out
 }
 
-// leaning says which way a bound goes that no verdict shows: less is tighter. Where one of two is left to the
-// configuration nothing is said.
+// leaning says which way a bound goes that no verdict shows: less is tighter, and none at all is the
+// loosest.
 func leaning(old, new Known) string {
 	switch {
-	case !old.Known || !new.Known:
-		return ""
+	case old.Known != new.Known && new.Known:
+		return "tighter"
+	case old.Known != new.Known:
+		return "looser"
 	case new.Value.Cmp(old.Value) < 0:
 		return "tighter"
+	case new.Value.Cmp(old.Value) > 0:
+		return "looser"
 	}
-	return "looser"
+	return ""
 }
 
-func leaningTime(old, new time.Duration) string {
+// What the gate's configuration has for the approval of proposals unless somebody says otherwise: a policy that says
+// nothing leaves it at that.
+const (
+	usualExpiry    = 30 * time.Minute
+	usualExecution = 15 * time.Second
+	usualProposals = 5
+)
+
+// orElse is what is known, or else what stands in its place.
+func (k Known) orElse(other Known) Known {
+	if k.Known {
+		return k
+	}
+	return other
+}
+
+func leaningTime(old, new, usual time.Duration) string {
+	old, new = cmp.Or(old, usual), cmp.Or(new, usual)
 	seconds := func(d time.Duration) Known {
 		return Known{Value: decimalOf(uint64(d / (maxDuration / 86_400))), Known: d > 0}
 	}
