@@ -69,6 +69,27 @@ func interrupted() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
+// unlessInterrupted does what takes its time and looks at no signal. What is interrupted goes on until the process ends, and
+// nobody waits for it.
+func unlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := work()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, &problem{exit: exitInterrupted, what: "it was interrupted; nothing was changed"}
+	}
+}
+
 // dataDir returns the data directory and its configuration, checked. It need not exist.
 func (a *app) dataDir() (string, config, error) {
 	home, err := resolveHome(a.home, a.getenv)

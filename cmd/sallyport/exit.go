@@ -19,7 +19,7 @@ const (
 	exitInternal = 3 // a failure of ours
 	exitHeld     = 4 // a person must decide
 
-	exitInterrupted = 130 // a question was interrupted, as for every program that SIGINT ends
+	exitInterrupted = 130 // a question or a search was interrupted, as for every program that SIGINT ends
 )
 
 // problem is an error for people: what is wrong, and what they can do about it.

@@ -80,7 +80,7 @@ func (t *tree) help(c *cobra.Command, _ []string) {
 	helpFlags(&b, "Flags:", c.LocalFlags())
 	helpFlags(&b, "Flags of every command:", c.InheritedFlags())
 	if !c.HasParent() {
-		b.WriteString("\nExit codes:\n  0 allowed or fine, 1 denied or a finding, 2 usage or configuration,\n  3 a failure of Sallyport's own, 4 held for a person,\n  130 interrupted at a question\n")
+		b.WriteString("\nExit codes:\n  0 allowed or fine, 1 denied or a finding, 2 usage or configuration,\n  3 a failure of Sallyport's own, 4 held for a person,\n  130 interrupted at a question or in a search\n")
 		b.WriteString("\nRun 'sallyport COMMAND --help' for more about a command.\n")
 	}
 	fmt.Fprint(c.OutOrStdout(), b.String())

@@ -49,7 +49,7 @@ Exit codes: 0 they say the same, 1 they differ, 2 one cannot be read or is not v
 		if tape.set {
 			return a.diffOnTape(ctx, old, new, tape.text)
 		}
-		d, err := compare(old, new)
+		d, err := unlessInterrupted(ctx, func() (comparison, error) { return compare(old, new) })
 		if err != nil {
 			return err
 		}
