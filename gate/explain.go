@@ -43,12 +43,16 @@ func (c *Checker) Explain(call Call) Explained {
 	return e
 }
 
+// anyPrice stands for the quote of a symbol that has none: every limit that looks at a price denies for want of the quote,
+// and to the others one price is as good as another.
+var anyPrice = policy.QuoteFact{Bid: trade.Whole(1), Ask: trade.Whole(1)}
+
 // Room is how much of one symbol and side an agent may order now.
 type Room struct {
 	Symbol trade.Symbol
 	Side   trade.Side
-	Price  trade.Decimal // at which it is judged: the ask of a buy, the bid of a sell; zero if there is no quote
-	Policy policy.Room   // without a quote nothing passes, and it says why
+	Price  trade.Decimal // at which it is judged: the ask of a buy, the bid of a sell; zero if there is no quote to judge by
+	Policy policy.Room   // without a quote only what no limit needs one for passes
 }
 
 // Headroom returns how much of a symbol passes now on either side, by the policy alone: at the ask of a buy and the bid of
@@ -74,6 +78,11 @@ func (c *Checker) room(agent trade.Agent, account trade.Account, s trade.Symbol,
 		q = c.market.Look(policy.Quotes{Sources: []string{"file"}}).Quote(s, j.at)
 	}
 	o, ok := policy.AtQuote(account, s, side, q)
+	if !ok && j.policy.Book != nil {
+		j.call.Order, ok = policy.AtQuote(account, s, side, anyPrice)
+		r.Policy = j.policy.Book.Headroom(j.call.Order, c.gate.follow.state.Facts(account, s, ""), j.situation(""))
+		return r
+	}
 	if !ok {
 		r.Policy.Binds = []policy.Reason{{Code: policy.QuoteUnavailable, Field: "quotes", Message: "there is no quote of " + s.String() + ", so there is no price to judge an order at"}}
 		return r

@@ -38,7 +38,11 @@ func (g *Gate) bookHeadroom(ctx context.Context, by basis, agent trade.Agent, p 
 // left says how much of one symbol and side passes.
 func (j *judgement) left(name string, s trade.Symbol, side trade.Side) Headroom {
 	most, zero := trade.Decimal{}, trade.Decimal{}
-	if o, ok := policy.AtQuote(j.call.Account, s, side, j.look.quote(s, j.at)); ok {
+	o, ok := policy.AtQuote(j.call.Account, s, side, j.look.quote(s, j.at))
+	if !ok {
+		o, ok = policy.AtQuote(j.call.Account, s, side, anyPrice)
+	}
+	if ok {
 		j.call.Order = o
 		facts := j.g.follow.state.Facts(j.call.Account, s, "")
 		most = j.policy.Book.Headroom(o, facts, j.situation("")).Most

@@ -51,8 +51,11 @@ type Error struct {
 // Error returns path, line and reason.
 func (e *Error) Error() string {
 	where := "quotes"
+	if e.Code == InstrumentsInvalid {
+		where = "instruments"
+	}
 	if e.Path != "" {
-		where = "quotes file " + e.Path
+		where += " file " + e.Path
 	}
 	if e.Line > 0 {
 		where += fmt.Sprintf(", line %d", e.Line)

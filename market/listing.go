@@ -47,7 +47,10 @@ func readListing(path string) (l *Instruments, info fs.FileInfo, err error) {
 		return &Error{Code: InstrumentsInvalid, Path: path, Reason: why, Err: err}
 	}
 	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, invalid("it is not there", err)
+	case err != nil:
 		return nil, nil, invalid(cause(err), err)
 	}
 	defer in.Close() // opened for reading: closing loses nothing

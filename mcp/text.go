@@ -34,7 +34,7 @@ const (
 // whileStopped ends the description of a tool that the kill switch stops.
 const whileStopped = ` While everything or you are stopped it answers only "error":"killswitch_active"; use trade_audit or journal_query then.`
 
-const orderDescription = `Places one order on the paper account: a US stock, a limit order, whole shares, good for the day. Quantities and prices are best sent as text, such as "150.25".
+const orderDescription = `Places one order on the paper account, of a US stock: by default at a limit, in whole shares, good for the day. Other types and times in force, parts of a share, amounts of dollars and exits are taken as the arguments say, where the operator's policy allows them. Quantities and prices are best sent as text, such as "150.25".
 
 The operator's policy judges the order, the decision is recorded, and only an allowed order is sent. The answer is a decision object:
 - EXECUTION_SUCCEEDED: the venue took the order. order_status says whether it is filled or still working; filled_quantity says how much is filled.
@@ -45,7 +45,7 @@ The operator's policy judges the order, the decision is recorded, and only an al
 
 With a client_order_id a repeat is safe: the same id with the same order answers with the first decision ("repeated": true) and sends nothing. Without one, every call is a new order.`
 
-const proposeDescription = `Proposes one order to a person: a US stock, a limit order, whole shares, good for the day, with the same arguments as paper_place_order_a. Quantities and prices are best sent as text, such as "150.25".
+const proposeDescription = `Proposes one order to a person, with the same arguments as paper_place_order_a: by default at a limit, in whole shares, good for the day; of another kind where the operator's policy allows it. Quantities and prices are best sent as text, such as "150.25".
 
 The operator's policy judges the order at once. EXECUTION_BLOCKED: it never reaches a person; reasons names every cause, so correct it or stop. APPROVAL_PENDING: a person decides before expires_at, and the order is executed at once when they approve. Say in reason why you want it: your words are shown to the person below the facts of the order. Keep the proposal_id; proposal_get shows what became of it. The same order again while it is open is the same proposal.`
 

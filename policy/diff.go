@@ -162,7 +162,7 @@ func settingEdits(old, new *Rulebook) []edit {
 	add("quotes.sources", strings.Join(p.Sources, ", "), strings.Join(q.Sources, ", "), "",
 		func(b *Rulebook) { b.quotes.Sources = q.Sources }, nil)
 	add("quotes.max_age", timeWords(p.MaxAge), timeWords(q.MaxAge), "", func(b *Rulebook) { b.quotes.MaxAge = q.MaxAge }, quoteCases(old, new))
-	add("quotes.max_spread_bps", p.MaxSpread.String(), q.MaxSpread.String(), "",
+	add("quotes.max_spread_bps", p.spreadWords(), q.spreadWords(), "",
 		func(b *Rulebook) { b.quotes.MaxSpread, b.quotes.halfSpread = q.MaxSpread, q.halfSpread }, quoteCases(old, new))
 	fiveOpen := Known{Value: trade.Whole(usualProposals), Known: true}
 	never := func(*Rulebook) {} // no verdict depends on it
@@ -176,6 +176,14 @@ func settingEdits(old, new *Rulebook) []edit {
 	add("approval.max_price_drift_bps", a.MaxPriceDrift.show(), z.MaxPriceDrift.show(), leaning(a.MaxPriceDrift, z.MaxPriceDrift), never, nil)
 	add("approval.max_open_proposals", a.MaxProposals.show(), z.MaxProposals.show(), leaning(a.MaxProposals.amount().orElse(fiveOpen), z.MaxProposals.amount().orElse(fiveOpen)), never, nil)
 	return out
+}
+
+// spreadWords is the bound of the spread; nothing where the file has no quotes.
+func (q Quotes) spreadWords() string {
+	if len(q.Sources) == 0 {
+		return ""
+	}
+	return q.MaxSpread.String()
 }
 
 // leaning says which way a bound goes that no verdict shows: less is tighter, and none at all is the

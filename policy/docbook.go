@@ -49,7 +49,9 @@ const bookKeys = "```\n" + `
 - An order that no rule is about is denied: ` + "`NO_RULE_MATCHES`" + `.
 - Every rule that is about the order applies, and the strictest effect wins: allow, hold, deny, halt. A hold waits for a
   person, whose approval lifts it; nothing lifts a denial. A halt is a denial that also stops what the limit counts per: the
-  account, the agent or the symbol; where that is the rule, the account.
+  account, the agent or the symbol; where that is the rule, the account. Like a person's stop it cancels the orders that work there, but
+  those stops that only sell what is held, and nothing of an agent passes there until a person resets it, reductions neither:
+  a person's ` + "`sallyport reduce`" + ` passes.
 - Bounds are inclusive: exactly the bound passes. A bound of zero means nothing. There is no word for unlimited.
 - Percent, basis points and leverage are compared by multiplying, never by dividing, so that nothing is rounded. What a
   reason shows of such a value is rounded up at the ninth place.

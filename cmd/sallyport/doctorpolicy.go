@@ -89,7 +89,7 @@ func (e *examination) world(b *policy.Rulebook) {
 	list, err := (&market.Listing{Path: e.cfg.Instruments, Optional: !e.cfg.Listed}).Instruments()
 	switch {
 	case err != nil:
-		e.finding("instruments", "Correct the line, or write the file anew; until then orders are denied.", "%s", plain(err))
+		e.finding("instruments", "Correct the line, write the file anew, or take instruments out of "+configName+"; until then orders are denied.", "%s", plain(err))
 	case list == nil:
 		e.ok("instruments", "no %s; every symbol is a US equity", showPath(e.cfg.Instruments))
 	default:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,7 +79,7 @@ func policyProblem(r *policy.Reason, repair string) *problem {
 
 // policyText shows a reason of a policy, each problem on a line of its own.
 func policyText(r *policy.Reason) string {
-	text := plainText(trade.Printable(r.Message, 8192))
+	text := plainText(trade.Printable(r.Message, 1<<20))
 	if r.Code == policy.PolicyInvalid {
 		text = strings.ReplaceAll(text, "; line ", "\n  line ")
 		text = strings.Replace(text, "nothing is allowed: line ", "nothing is allowed:\n  line ", 1)
@@ -90,7 +91,8 @@ func policyShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show", Short: "Print the policy in force", Args: exactly(0),
 		Long: `Print the policy in force, byte for byte. Without a data directory here it asks the
-configured daemon. Exit code 1 means that it allows nothing.`,
+configured daemon. Exit code 1 means that it allows nothing; one that only fails its
+own tests is printed all the same.`,
 		Example: "  sallyport policy show\n  sallyport policy show --json",
 	}
 	withJSON(a, c, "print one object: path, sha256 and the policy")
@@ -100,6 +102,10 @@ configured daemon. Exit code 1 means that it allows nothing.`,
 			return err
 		}
 		if err := inForce(v, cfg); err != nil {
+			if v.Reason.Code == policy.PolicyTestsFail && !a.json { // it can be read, and what fails is in it
+				_, wrote := a.stdout.Write(v.Raw)
+				return errors.Join(err, wrote)
+			}
 			return err
 		}
 		if !a.json {
@@ -139,12 +145,13 @@ Exit code 0 means valid, 1 not valid.`,
 				b = wire.AppendText(b, "code", string(v.Reason.Code))
 				b = wire.AppendText(b, "message", plainText(v.Reason.Message))
 				b = wire.AppendText(b, "repair", d.repair)
+				b = appendProblems(wire.AppendName(b, "problems"), d.problems())
 			}
 			b = append(appendTexts(wire.AppendName(b, "warnings"), warnings), '}')
 			return errors.Join(a.printJSON(b), resultIf(v.Reason != nil))
 		}
 		if v.Reason != nil {
-			return policyProblem(v.Reason, d.repair)
+			return policyProblem(d.reason(), d.repair)
 		}
 		a.printf("%s is valid.\nSHA-256 %s\n", showPath(d.path), v.SHA256)
 		for _, w := range warnings {
@@ -208,6 +215,45 @@ type draft struct {
 	rules  policy.Either
 	path   string
 	repair string // of what is wrong with it
+}
+
+// problems are all the things that keep the file from being read as a policy.
+func (d draft) problems() []policy.Problem {
+	_, err := policy.Load(d.view.Raw, world())
+	var wrong *policy.ConfigError
+	if d.view.Raw == nil || !errors.As(err, &wrong) {
+		return nil
+	}
+	return wrong.Problems
+}
+
+// reason is why it is not used, with all problems where the reason itself names the first of them.
+func (d draft) reason() *policy.Reason {
+	r := *d.view.Reason
+	if problems := d.problems(); len(problems) > 0 {
+		all := make([]string, len(problems))
+		for i, p := range problems {
+			all[i] = p.String()
+		}
+		before, _, _ := strings.Cut(r.Message, "nothing is allowed: ")
+		r.Message = before + "nothing is allowed: " + strings.Join(all, "; ")
+	}
+	return &r
+}
+
+// appendProblems appends problems as a list of objects; line and column are 0 where the file as a whole is meant.
+func appendProblems(b []byte, problems []policy.Problem) []byte {
+	b = append(b, '[')
+	for i, p := range problems {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(wire.AppendName(append(b, '{'), "line"), int64(p.Line), 10)
+		b = strconv.AppendInt(wire.AppendName(b, "column"), int64(p.Column), 10)
+		b = wire.AppendOptional(b, "key", p.Key)
+		b = append(wire.AppendText(b, "message", p.Message), '}')
+	}
+	return append(b, ']')
 }
 
 // draft reads the policy in FILE, on standard input, or the one in force.

@@ -166,6 +166,9 @@ func (a *app) gateProblem(err error) error {
 		return finding("Put a backup of "+gate.JournalName+" in its place, or begin afresh in another directory.", "%s", gate.ErrJournalLost)
 	case errors.Is(err, gate.ErrOtherVenue):
 		return finding("Put back the "+paperName+" that belongs to this journal, or name a new data directory; nothing is executed until then.", "%s", plain(err))
+	case errors.Is(err, gate.ErrProtects):
+		return finding("A person ends them through the daemon: start 'sallyport serve', and name your credential in SALLYPORT_CREDENTIAL_FILE; then cancel again.",
+			"%s", plain(err)).coded(policy.ApprovalRequired)
 	case errors.Is(err, gate.ErrDaemonRequired):
 		return daemonRequired()
 	case errors.Is(err, gate.ErrDaemonRuns):
