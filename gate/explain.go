@@ -79,7 +79,7 @@ func (c *Checker) room(agent trade.Agent, account trade.Account, s trade.Symbol,
 	}
 	o, ok := policy.AtQuote(account, s, side, q)
 	if !ok && j.policy.Book != nil {
-		j.call.Order, ok = policy.AtQuote(account, s, side, anyPrice)
+		j.call.Order, _ = policy.AtQuote(account, s, side, anyPrice)
 		r.Policy = j.policy.Book.Headroom(j.call.Order, c.gate.follow.state.Facts(account, s, ""), j.situation(""))
 		return r
 	}

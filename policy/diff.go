@@ -204,6 +204,8 @@ func leaning(old, new Known) string {
 
 // What the gate's configuration has for the approval of proposals unless somebody says otherwise: a policy that says
 // nothing leaves it at that.
+//
+//limit:policy-usual-approval Where an approval block does not say it, policies are compared as if it said 30 minutes, 15 seconds and 5 open proposals.
 const (
 	usualExpiry    = 30 * time.Minute
 	usualExecution = 15 * time.Second

@@ -178,7 +178,7 @@ var limitRows = [kindCount]LimitRow{
 		Sample: Sample{Limit: `{"halt_above": "5"}`, Facts: "equity=95000", Passes: "buy 10 AAPL at 100.00", Worse: "equity=94999.99", Stops: "buy 10 AAPL at 100.00"},
 	},
 	consecutiveLosses: {
-		Meaning: "Closing fills in a row that lost, since the last that did not. A reset of a stop of everything or of the account, for whatever reason it stood, begins the count anew; one of a symbol or an agent does not.",
+		Meaning: "Closing fills in a row that lost, since the last that did not, however little that gained. A reset of a stop of everything or of the account, for whatever reason it stood, begins the count anew; one of a symbol or an agent does not.",
 		Facts:   "the number of losses in a row", Source: "RTS 6 Art. 15(3), 15(4)",
 		Breach: "More trades in a row lost than the policy lets.",
 		Repair: "Stop, or wait for a person where the reason is a hold. Reductions still pass, but after a halt a person's reduce alone.",
