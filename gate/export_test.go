@@ -58,6 +58,9 @@ func StateBytes(g *Gate) ([]byte, error) {
 	return raw, err
 }
 
+// Unread returns how many bytes of the snapshot the gate has not read.
+func Unread(g *Gate) int { return g.follow.state.Unread() }
+
 // Forgetful makes a journal as earlier releases did, which remembers nothing.
 func Forgetful(c *Config) {
 	cfg := *c

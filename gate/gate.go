@@ -277,8 +277,8 @@ func (f *follower) Follow(r journal.Record) error {
 }
 
 // Snapshot implements journal.Follower.
-func (f *follower) Snapshot(since int) []byte {
-	if since < max(snapshotEvery, f.lastSize) {
+func (f *follower) Snapshot(since, most int) []byte {
+	if since < max(snapshotEvery, f.lastSize) || f.state.AtLeast() > most {
 		return nil
 	}
 	s := f.state.AppendSnapshot(make([]byte, 0, f.lastSize+min(since, 1<<20)))

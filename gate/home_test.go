@@ -31,7 +31,7 @@ type noFollower struct{}
 
 func (noFollower) Restore(journal.Seq, []byte) error { return nil }
 func (noFollower) Follow(journal.Record) error       { return nil }
-func (noFollower) Snapshot(int) []byte               { return nil }
+func (noFollower) Snapshot(int, int) []byte          { return nil }
 
 // emptyJournal makes a home with a policy and a journal that says nothing of the kill switch.
 func emptyJournal(t *testing.T) string {

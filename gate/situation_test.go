@@ -177,3 +177,45 @@ func TestOlderJournalRemembersFromNowOn(t *testing.T) {
 		t.Fatalf("the state began to remember %d times", began)
 	}
 }
+
+// TestShortProcessReadsNothingOfThePast: a hook's process opens the journal, decides or reports once, and ends. What it
+// reads of the orders of the last day is what the policy asks for, and else all of it only where a new snapshot is due:
+// over many processes no more than was appended since the last one. What counts is bytes, not time.
+func TestShortProcessReadsNothingOfThePast(t *testing.T) {
+	var cfg gate.Config
+	g := open(t, nil, func(c *gate.Config) { cfg = *c })
+	act := func(g *gate.Gate, i int) {
+		t.Helper()
+		c := call(t, "buy", "AAPL", "1", "150.00", atHook, withCall(fmt.Sprint("call-", i/2)))
+		if i%2 == 0 {
+			wantDecision(t, g.Authorize(ctx, c), policy.Allow, ledger.Allowed, "")
+		} else if _, found, err := g.Report(ctx, report(c, trade.Rejected)); err != nil || !found {
+			t.Fatal(found, err)
+		}
+	}
+	const before, processes = 1000, 40
+	for i := range before {
+		act(g, i)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	read, readers, last := 0, 0, 0
+	for i := range processes {
+		p := reopen(t, cfg)
+		last = gate.Unread(p)
+		act(p, before+i)
+		if n := last - gate.Unread(p); n > 0 {
+			read, readers = read+n, readers+1
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read > processes*1000+32<<10 || readers > 4 || last < before/2*10 {
+		t.Errorf("%d of %d processes read %d bytes of the past; %d were there to be read", readers, processes, read, last)
+	}
+	if _, err := reopen(t, cfg).Verify(ctx, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+}

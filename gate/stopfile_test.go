@@ -174,7 +174,7 @@ type deaf struct{}
 
 func (deaf) Restore(journal.Seq, []byte) error { return nil }
 func (deaf) Follow(journal.Record) error       { return nil }
-func (deaf) Snapshot(int) []byte               { return nil }
+func (deaf) Snapshot(int, int) []byte          { return nil }
 
 // TestJournalThatFailsEngages: the journal goes away, is cut or is overwritten under a gate that runs. Nothing passes, the
 // stop file is written, and a kill stands.

@@ -24,6 +24,7 @@ type sums struct {
 	restores int
 	follows  int
 	refuse   error // what Follow returns
+	most     int   // what the whole state was asked for with
 }
 
 func (s *sums) apply(stream string, body []byte) {
@@ -39,7 +40,7 @@ func (s *sums) apply(stream string, body []byte) {
 }
 
 func (s *sums) Restore(_ Seq, snapshot []byte) error {
-	*s = sums{every: s.every, restores: s.restores + 1, follows: s.follows, refuse: s.refuse}
+	*s = sums{every: s.every, restores: s.restores + 1, follows: s.follows, refuse: s.refuse, most: s.most}
 	if snapshot == nil {
 		return nil
 	}
@@ -52,7 +53,10 @@ func (s *sums) Follow(r Record) error {
 	return s.refuse
 }
 
-func (s *sums) Snapshot(since int) []byte {
+func (s *sums) Snapshot(since, most int) []byte {
+	if since == wholeState {
+		s.most = most
+	}
 	if since != wholeState && (s.every == 0 || since < s.every) {
 		return nil
 	}

@@ -52,9 +52,10 @@ type Follower interface {
 	Follow(Record) error
 	// Snapshot returns the state after the last record of a batch, or nil to take none. since is the number of bytes
 	// appended since the last snapshot. The largest int asks for the state whatever was appended: Verify does, and so
-	// does the first batch of a process, which stores it if that saves the next one work. The same records must always give the same bytes. A decide that returned an
-	// error must not have changed the state.
-	Snapshot(since int) []byte
+	// does the first batch of a process, which stores it if that saves the next one work. A state of more than most
+	// bytes is not stored: whoever knows that his is need not write it. The same records must always give the same
+	// bytes. A decide that returned an error must not have changed the state.
+	Snapshot(since, most int) []byte
 }
 
 // Config of a journal. All members are required but Follower, without which a journal is for reading.

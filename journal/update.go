@@ -184,13 +184,13 @@ func (j *Journal) insert(b *batch) (since int, err error) {
 	}
 	since = j.fold.since + b.bytes
 	first := j.fold.stored >= 0 && since >= firstSnapshot
-	asked := since
+	asked, most := since, wholeState
 	if first {
-		asked = wholeState
+		asked, most = wholeState, (j.fold.stored+since)/2
 	}
 	var state []byte
-	err = guard(func() error { state = j.fold.follower.Snapshot(asked); return nil })
-	if err != nil || state == nil || first && 2*len(state) > j.fold.stored+since {
+	err = guard(func() error { state = j.fold.follower.Snapshot(asked, most); return nil })
+	if err != nil || state == nil || len(state) > most {
 		return since, err
 	}
 	hash := snapshotHash(b.head.Hash, state)

@@ -111,6 +111,31 @@ func TestAnUpdateWithoutARecordCommitsNothing(t *testing.T) {
 	folded(t, j, f)
 }
 
+// TestFirstBatchOfAProcessAsksForNoMoreThanItStores: a process that appends once and ends leaves a snapshot to the next
+// one when that is worth it, and lets its follower write none when it is not.
+func TestFirstBatchOfAProcessAsksForNoMoreThanItStores(t *testing.T) {
+	f := &sums{}
+	cfg := newConfig(t, f)
+	closed(t, create(t, cfg))
+	large := strings.Repeat("x", firstSnapshot)
+	for i, c := range []struct{ most, follows int }{
+		{firstSnapshot / 2, 0}, {firstSnapshot, 1}, {3 * firstSnapshot / 2, 2}, // which takes the state with the last body in it
+		{-1, 0}, // little was appended since, so nothing is asked for
+	} {
+		body := large
+		if c.most < 0 {
+			body = "x"
+		}
+		f.follows, f.most = 0, -1
+		j := reopen(t, cfg)
+		update(t, j, f.put("a", body))
+		closed(t, j)
+		if f.most != c.most || f.follows != c.follows {
+			t.Errorf("process %d folded %d records and was asked for at most %d bytes; want %d and %d", i+1, f.follows, f.most, c.follows, c.most)
+		}
+	}
+}
+
 func TestAPanicFailsTheBatchAndLeavesTheProcessAlive(t *testing.T) {
 	f := &sums{}
 	j := create(t, newConfig(t, f))

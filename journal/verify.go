@@ -195,7 +195,7 @@ func (v *verifier) fold(r Record) error {
 	}
 	state := v.snap.state
 	if v.Follower != nil {
-		if err := guard(func() error { state = v.Follower.Snapshot(wholeState); return nil }); err != nil {
+		if err := guard(func() error { state = v.Follower.Snapshot(wholeState, wholeState); return nil }); err != nil {
 			return err
 		}
 	}

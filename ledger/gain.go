@@ -36,7 +36,6 @@ func (s *State) traded(at time.Time, acc *account, h *holding, e Happened) {
 			gain.Value = trade.Decimal{}.Sub(gain.Value)
 		}
 	}
-	acc.past.closed.load(readGain)
 	acc.past.closed.add(at.UnixMicro(), gain, maxSent)
 	acc.streak.add(e.Intent, gain)
 	switch e.Quantity.Cmp(whole) {
@@ -96,7 +95,7 @@ func (s *State) Realised(a trade.Account, since time.Time) policy.Known {
 		return sum
 	}
 	l := &acc.past.closed
-	l.load(readGain)
+	l.load(readGain, maxSent)
 	if !l.covers(from) {
 		return policy.Known{}
 	}

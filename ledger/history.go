@@ -45,8 +45,8 @@ func (s *State) History(h *History, agent trade.Agent, order trade.Order, withou
 	if acc := s.accounts[order.Account()]; acc != nil {
 		h.past = &acc.past
 		h.past.ready()
-		h.past.denied.load(readTrouble)
-		h.past.rejected.load(readTrouble)
+		h.past.denied.load(readTrouble, maxTroubles)
+		h.past.rejected.load(readTrouble, maxTroubles)
 	}
 	if o := s.Open(without); o != nil && !o.Counted.IsZero() && o.Order.Account() == order.Account() {
 		h.own = o

@@ -175,6 +175,61 @@ func TestSecondJudgementLeavesItsOwnCountOut(t *testing.T) {
 	}
 }
 
+// TestPastIsReadOnlyByWhomAsksForIt counts what of the snapshot is unread, not how long anything takes.
+func TestPastIsReadOnlyByWhomAsksForIt(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	whole := began()
+	for i := range 500 {
+		at := t0.Add(time.Duration(i) * time.Minute)
+		whole.Apply(at, sentBy(1, "a", o, "r"))
+		whole.Apply(at, Concluded{Intent: intent(1), Outcome: trade.Rejected, Source: FromBroker})
+		whole.Apply(at, deniedOrder(2, "a", o, "X"))
+		whole.Apply(at, fill(uint64(2*i+1), 3, o, "5"))
+		whole.Apply(at, fill(uint64(2*i+2), 4, order(t, "sell", "AAPL", "5", "150.00"), "5"))
+	}
+	s := restart(t, whole)
+	unread := s.Unread()
+	if unread < 500*4*8 {
+		t.Fatalf("%d bytes of the past are unread", unread)
+	}
+	msft := order(t, "buy", "MSFT", "3", "7.00")
+	later := []struct {
+		after time.Duration
+		event Event
+	}{
+		{0, allowed(5, msft, ClearsPermission)}, // before the newest of the line: it gets that one's time
+		{600 * time.Minute, deniedOrder(6, "b", msft, "X")},
+		{40 * time.Hour, allowed(7, msft, ClearsPermission)}, // all of the line is too old now
+		{40 * time.Hour, Concluded{Intent: intent(7), Outcome: trade.Rejected, Source: FromReport}},
+		{41 * time.Hour, fill(1001, 3, o, "5")},
+		{41 * time.Hour, fill(1002, 4, order(t, "sell", "AAPL", "5", "150.00"), "5")},
+	}
+	for _, l := range later {
+		s.Apply(t0.Add(l.after), l.event)
+		whole.Apply(t0.Add(l.after), l.event)
+		if n := s.Unread(); n != unread {
+			t.Fatalf("%s has read %d bytes of the past", l.event.Kind(), unread-n)
+		}
+	}
+	if a, b := s.Open(intent(5)).Counted, whole.Open(intent(5)).Counted; !a.Equal(b) || !a.Equal(t0.Add(499*time.Minute)) {
+		t.Errorf("counted at %s, and by who has read it all at %s", a, b)
+	}
+	if a, b := string(s.AppendSnapshot(nil)), string(whole.AppendSnapshot(nil)); a != b || s.Unread() != 0 {
+		t.Fatalf("%d bytes are unread, and the state is\n%s\nwant\n%s", s.Unread(), a, b)
+	}
+	if n, size := s.AtLeast(), len(s.AppendSnapshot(nil)); n > size || n < size/2 {
+		t.Errorf("the state has at least %d bytes, and %d in fact", n, size)
+	}
+	s = restart(t, s)
+	if n, size := s.AtLeast(), len(s.AppendSnapshot(nil)); n > size || n < size/2 {
+		t.Errorf("the state that is read back has at least %d bytes, and %d in fact", n, size)
+	}
+	ask(s, o, "")
+	if p := &s.accounts["paper"].past; p.sent.line != nil || p.rejected.line != nil || p.denied.line != nil || p.closed.line == nil {
+		t.Error("who asks for what was sent and refused reads the gains too, or not all of the rest")
+	}
+}
+
 func restart(t interface {
 	Fatalf(string, ...any)
 }, s *State,

@@ -55,20 +55,27 @@ type trouble struct {
 }
 
 // log keeps things in the order in which they were recorded, each with its time in microseconds. A clock that goes back
-// does not take a thing out of a window that it was in: no time is before the one before it.
+// does not take a thing out of a window that it was in: no time is before the one before it. What the snapshot has stays
+// unread until it is asked for: a process that only adds to it, as a hook does under most policies, reads none of it.
 type log[T any] struct {
-	line      []byte // of the snapshot, from its first row on, while all else is unread
+	line      []byte // of the snapshot, from its first row on, while it is unread: at and all have what came after it
 	at        []int64
 	all       []T
-	forgotten int64 // the time of the newest that is forgotten; 0: none is
+	forgotten int64 // the time of the newest that is forgotten; 0: none is; not known before the line is read
 }
 
-// add appends one thing, and forgets what is over the most or too old. It returns the time that it was given.
+// add appends one thing, and forgets what is over the most or too old: at once, or when the line is read. It returns the
+// time that it was given.
 func (l *log[T]) add(at int64, v T, most int) int64 {
 	if n := len(l.at); n > 0 {
 		at = max(at, l.at[n-1])
+	} else if l.line != nil {
+		at = max(at, newest(l.line))
 	}
 	l.at, l.all = append(l.at, at), append(l.all, v)
+	if l.line != nil {
+		return at
+	}
 	n := max(0, len(l.at)-most)
 	for l.at[n] <= at-kept.Microseconds() {
 		n++
@@ -190,7 +197,7 @@ func (p *past) tally(k scopeKey) *tally {
 // ready reads the line, and begins the index again if most of what it was given is forgotten. That does no harm before:
 // a window that reaches what is forgotten is not answered.
 func (p *past) ready() {
-	p.sent.load(readSent)
+	p.sent.load(readSent, maxSent)
 	if p.given > len(p.sent.at)+1024 {
 		p.index, p.given = nil, 0
 	}
@@ -212,7 +219,6 @@ func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal)
 		v.value, _ = o.Order.Notional()
 	}
 	p := &s.account(o.Order.Account()).past
-	p.sent.load(readSent)
 	when := p.sent.add(at.UnixMicro(), v, maxSent)
 	p.count(when, v)
 	if o.Phase == Permitted {
@@ -226,9 +232,7 @@ func (s *State) denied(at time.Time, a trade.Account, agent trade.Agent, sym tra
 	if !s.memory.on || stopped {
 		return
 	}
-	l := &s.account(a).past.denied
-	l.load(readTrouble)
-	l.add(at.UnixMicro(), trouble{agent, sym}, maxTroubles)
+	s.account(a).past.denied.add(at.UnixMicro(), trouble{agent, sym}, maxTroubles)
 }
 
 // rejected remembers what a broker rejected, whoever tells it. What we or a person settle is no rejection.
@@ -236,9 +240,7 @@ func (s *State) rejected(at time.Time, o *Open, from Source) {
 	if !s.memory.on || !from.Tracked() && from != FromReport {
 		return
 	}
-	l := &s.account(o.Order.Account()).past.rejected
-	l.load(readTrouble)
-	l.add(at.UnixMicro(), trouble{o.Origin.Agent, o.Order.Symbol()}, maxTroubles)
+	s.account(o.Order.Account()).past.rejected.add(at.UnixMicro(), trouble{o.Origin.Agent, o.Order.Symbol()}, maxTroubles)
 }
 
 // pardon begins to count again what makes a switch engage itself, as far as a person has reset that scope. What was
@@ -267,7 +269,7 @@ func (a *account) pardon(name trade.Account, scope Scope, m memory) {
 
 // drop takes things out. What stays keeps its time.
 func drop(l *log[trouble], which func(trouble) bool) {
-	l.load(readTrouble)
+	l.load(readTrouble, maxTroubles)
 	n := 0
 	for i, v := range l.all {
 		if !which(v) {

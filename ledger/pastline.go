@@ -31,6 +31,10 @@ const (
 func (s *State) appendPasts(dst []byte) []byte {
 	for i, name := range slices.Sorted(maps.Keys(s.accounts)) {
 		p := &s.accounts[name].past
+		p.sent.join(readSent, maxSent)
+		p.rejected.join(readTrouble, maxTroubles)
+		p.denied.join(readTrouble, maxTroubles)
+		p.closed.join(readGain, maxSent)
 		dst = appendLog(dst, lineSent, i, &p.sent, appendSent)
 		dst = appendLog(dst, lineRejected, i, &p.rejected, appendTrouble)
 		dst = appendLog(dst, lineDenied, i, &p.denied, appendTrouble)
@@ -43,18 +47,54 @@ func (s *State) appendPasts(dst []byte) []byte {
 type names struct {
 	place map[string]int
 	list  []string
+	// What the row before had: most rows have much of it, and to look a text up costs more than to compare it.
+	row   [8]column
+	field int // which of them the next text is
 }
 
+// column is the last text of one field of the rows.
+type column struct {
+	known   bool
+	text    string
+	amount  bool // text is what decimal is written as
+	decimal trade.Decimal
+	place   int
+}
+
+// begin begins a row.
+func (n *names) begin() { n.field = 0 }
+
 func (n *names) append(dst []byte, text string) []byte {
+	c := n.column()
+	if !c.known || c.amount || c.text != text {
+		*c = column{known: true, text: text, place: n.look(text)}
+	}
+	return strconv.AppendInt(append(dst, ','), int64(c.place), 10)
+}
+
+func (n *names) decimal(dst []byte, d trade.Decimal) []byte {
+	c := n.column()
+	if !c.amount || c.decimal != d {
+		*c = column{known: true, amount: true, decimal: d, place: n.look(d.String())}
+	}
+	return strconv.AppendInt(append(dst, ','), int64(c.place), 10)
+}
+
+// column returns what the row before had in the next field. Fields beyond the last one share it.
+func (n *names) column() *column {
+	c := &n.row[min(n.field, len(n.row)-1)]
+	n.field++
+	return c
+}
+
+func (n *names) look(text string) int {
 	i, ok := n.place[text]
 	if !ok {
 		i = len(n.list)
 		n.place[text], n.list = i, append(n.list, text)
 	}
-	return strconv.AppendInt(append(dst, ','), int64(i), 10)
+	return i
 }
-
-func (n *names) decimal(dst []byte, d trade.Decimal) []byte { return n.append(dst, d.String()) }
 
 func appendLog[T any](dst []byte, kind string, account int, l *log[T], row func([]byte, *names, T) []byte) []byte {
 	if l.line == nil && len(l.all) == 0 && l.forgotten == 0 {
@@ -70,6 +110,7 @@ func appendLog[T any](dst []byte, kind string, account int, l *log[T], row func(
 		if i > 0 {
 			dst = append(dst, ',')
 		}
+		n.begin()
 		dst = strconv.AppendInt(append(dst, '['), l.at[i]-last, 10)
 		dst, last = append(row(dst, &n, v), ']'), l.at[i]
 	}
@@ -166,19 +207,73 @@ func (s *State) findPast(line []byte, accounts []trade.Account) error {
 
 var errPast = errors.New("a line of the past is not one")
 
-// load reads the line, if it is unread. The journal has checked that the snapshot is what this program wrote, so a line
-// that cannot be read is a defect: it ends the call that needs it, and nothing is decided.
-func (l *log[T]) load(row func(*scan) T) {
+// load reads the line, if it is unread, and adds to it what came after it. The journal has checked that the snapshot is
+// what this program wrote, so a line that cannot be read is a defect: it ends the call that needs it, and nothing is
+// decided.
+func (l *log[T]) load(row func(*scan) T, most int) {
 	if l.line == nil {
 		return
 	}
-	if err := l.read(row); err != nil {
+	at, all := l.at, l.all
+	if err := l.read(row, len(at)); err != nil {
 		panic(fmt.Sprintf("ledger: snapshot: %v", err))
 	}
 	l.line = nil
+	for i, v := range all {
+		l.add(at[i], v, most)
+	}
 }
 
-func (l *log[T]) read(row func(*scan) T) error {
+// join reads the line if something came after it, so that both can be written as one.
+func (l *log[T]) join(row func(*scan) T, most int) {
+	if len(l.at) > 0 {
+		l.load(row, most)
+	}
+}
+
+// Unread returns how many bytes of what the snapshot remembers nobody has asked for yet.
+func (s *State) Unread() (n int) {
+	for _, acc := range s.accounts {
+		p := &acc.past
+		n += len(p.sent.line) + len(p.rejected.line) + len(p.denied.line) + len(p.closed.line)
+	}
+	return n
+}
+
+// AtLeast returns how many bytes a snapshot surely has, but for what is forgotten in it: so that none is written only to
+// be found too large. It is found without reading anything.
+func (s *State) AtLeast() int {
+	n := 100 // of what a state without anything has
+	for _, o := range s.open {
+		n += max(len(o.line), 400)
+	}
+	for _, acc := range s.accounts {
+		p := &acc.past
+		n += 18*len(p.sent.at) + 8*(len(p.rejected.at)+len(p.denied.at)) + 6*len(p.closed.at) // of a row, with the shortest numbers
+	}
+	return n + s.Unread()
+}
+
+// newest returns the time of a line's last row, which is the sum of what its rows begin with. A line without a row has
+// none: 0.
+func newest(line []byte) (at int64) {
+	rows := scan{b: line}
+	for len(rows.b) > 0 && rows.b[0] == '[' && !rows.bad {
+		rows.take('[')
+		at += rows.number()
+		end := bytes.IndexByte(rows.b, ']')
+		if end < 0 {
+			break
+		}
+		if rows.b = rows.b[end+1:]; rows.more() {
+			rows.take(',')
+		}
+	}
+	return at
+}
+
+// read reads the line, and makes room for so many rows more.
+func (l *log[T]) read(row func(*scan) T, more int) error {
 	i := bytes.LastIndex(l.line, []byte(`],"names":[`))
 	if i < 0 {
 		return errPast
@@ -192,7 +287,7 @@ func (l *log[T]) read(row func(*scan) T) error {
 	in.known = make([]meaning, len(in.names))
 	l.forgotten = int64(o.number("forgotten"))
 	n := bytes.Count(in.b, []byte{']'})
-	l.at, l.all = make([]int64, 0, n), make([]T, 0, n)
+	l.at, l.all = make([]int64, 0, n+more), make([]T, 0, n+more)
 	for last := int64(0); len(in.b) > 0 && !in.bad; {
 		if len(l.all) > 0 {
 			in.take(',')

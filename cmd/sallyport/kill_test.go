@@ -22,7 +22,7 @@ type blindFollower struct{}
 
 func (blindFollower) Restore(journal.Seq, []byte) error { return nil }
 func (blindFollower) Follow(journal.Record) error       { return nil }
-func (blindFollower) Snapshot(int) []byte               { return nil }
+func (blindFollower) Snapshot(int, int) []byte          { return nil }
 
 // quick lets a stop without the journal wait only shortly for what may be on its way.
 const quick = `{"deadlines": {"send": "100ms", "lock": "50ms"}}`
