@@ -25,6 +25,7 @@ type exchange struct {
 	closed bool
 
 	unlisted string // a symbol that the broker does not list
+	contract string // a symbol of which one is a contract of a hundred
 }
 
 func (x *exchange) set(symbol, bid, ask string) {
@@ -59,7 +60,7 @@ func (x *exchange) Look(by policy.Quotes) gate.View {
 		sym, _ := trade.ParseSymbol(name)
 		p[sym] = trade.Quote{Symbol: sym, Bid: dec(q[0]), Ask: dec(q[1]), Last: dec(q[2]), At: at}
 	}
-	return view{[]market.Named{{Name: "file", Source: p}}, market.Bounds{MaxAge: by.MaxAge, MaxSpreadBPS: by.MaxSpread}, !x.closed, x.unlisted}
+	return view{[]market.Named{{Name: "file", Source: p}}, market.Bounds{MaxAge: by.MaxAge, MaxSpreadBPS: by.MaxSpread}, !x.closed, x.unlisted, x.contract}
 }
 
 type page map[trade.Symbol]trade.Quote
@@ -71,7 +72,7 @@ type view struct {
 	bounds  market.Bounds
 	open    bool
 
-	unlisted string
+	unlisted, contract string
 }
 
 func (v view) Quote(s trade.Symbol, at time.Time) policy.QuoteFact {
@@ -83,7 +84,11 @@ func (v view) Instrument(s trade.Symbol) policy.InstrumentFact {
 	if v.unlisted == s.String() {
 		return policy.InstrumentFact{Code: policy.SymbolNotListed}
 	}
-	return policy.InstrumentFact{Instrument: trade.USEquity(s)}
+	i := trade.USEquity(s)
+	if v.contract == s.String() {
+		i.Multiplier = trade.Whole(100)
+	}
+	return policy.InstrumentFact{Instrument: i}
 }
 
 func (v view) Session(time.Time) policy.SessionFact { return policy.SessionFact{Regular: v.open} }
@@ -387,4 +392,16 @@ func TestPolicyThatNamesWhatIsNotListedIsNotLoaded(t *testing.T) {
 	r.want(t, "buy AAPL 1@100", "allow")
 	r.x.unlisted = "AAPL" // taken from the list while the policy is in force
 	r.want(t, "buy MSFT 1@50", "allow")
+}
+
+// TestAContractOfAHundredIsNotCountedAsOne: its order would be valued a hundred times what its position is.
+//
+//attack:gate-multiplier
+func TestAContractOfAHundredIsNotCountedAsOne(t *testing.T) {
+	r := newRoom(t, book(`"gross_exposure": {"deny_above": "100000.00"}`))
+	r.x.contract = "AAPL"
+	r.want(t, "buy AAPL 1@101", "deny INSTRUMENT_UNAVAILABLE")
+	r.want(t, "buy MSFT 1@51", "allow")
+	r.x.contract = ""
+	r.want(t, "buy AAPL 1@101", "allow")
 }

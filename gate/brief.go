@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -16,10 +17,8 @@ type Brief struct {
 	Decision ledger.Decision
 	Account  trade.Account
 	Session  trade.Session
-	Effect   string // open, increase, reduce or close, as computed here
-	Position trade.Decimal
-	After    trade.Decimal  // once the order is filled
-	Working  trade.Decimal  // buys that are pending beside it
+	Position policy.Known   // what is held
+	Working  trade.Decimal  // buys that are pending beside it; below zero: not known
 	Selling  trade.Decimal  // sells that are pending beside it
 	Cash     *trade.Decimal // as the broker says; nil if it cannot be asked
 	Quote    *trade.Quote   // nil if the market shows nothing
@@ -44,8 +43,8 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 		b.Decision = proposed(open).Present(g.cfg.Now(), g.lease.alive)
 		b.Account, b.Session = open.Order.Account(), open.Origin.Session
 		f := g.follow.state.Facts(b.Account, open.Order.Symbol(), id)
-		b.Position, b.Working, b.Selling = f.Position, f.PendingBuys, f.PendingSells
-		b.Effect, b.After = effectOf(open.Order, f)
+		b.Position = policy.Known{Value: f.Position, Known: f.PositionKnown}
+		b.Working, b.Selling = f.PendingBuys, f.PendingSells
 		b.Worth = open.Value
 		for _, o := range g.follow.state.Opens() {
 			if o.Unknown && o.Order.Account() == b.Account {
@@ -74,14 +73,27 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 	if q, found, err := g.Quote(ctx, b.Decision.Order.Symbol()); err == nil && found {
 		b.Quote = &q
 	}
-	if g.cfg.Broker != nil {
-		ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
-		defer cancel()
-		if h, err := g.cfg.Broker.Holdings(ask); err == nil {
-			b.Cash = &h.Cash
-		}
-	}
+	g.consult(ctx, &b)
 	return b, nil
+}
+
+// consult asks the broker for the cash of its own account, and for the position where the ledger does not know it.
+//
+//limit:gate-brief-account The cash and the position that a person is shown are those of the proposal's own account, or unknown.
+func (g *Gate) consult(ctx context.Context, b *Brief) {
+	if g.cfg.Broker == nil || b.Account != g.cfg.Account {
+		return
+	}
+	ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer cancel()
+	h, err := g.cfg.Broker.Holdings(ask)
+	if err != nil {
+		return
+	}
+	b.Cash = &h.Cash
+	if !b.Position.Known {
+		b.Position = policy.Known{Value: h.of(b.Decision.Order.Symbol()), Known: true}
+	}
 }
 
 // maxShownRules and maxShownReason bound the text of a brief.

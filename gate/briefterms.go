@@ -10,23 +10,38 @@ import (
 	"sallyport/trade"
 )
 
-// effectOf computes what an order does to a position. How many shares an amount buys is not known before it is filled.
-func effectOf(o trade.Order, f policy.Facts) (word string, after trade.Decimal) {
-	if o.Side() == trade.Buy {
-		after = f.Position.Add(o.Quantity())
-		if f.Position.Sign() > 0 {
-			return "increase", after
+// effectOf computes what an order does to a position, and what is held then. Neither is known where the position is not,
+// nor of an amount against a short position: how many shares it buys is not known before it is filled.
+func effectOf(o trade.Order, held policy.Known) (word string, after policy.Known) {
+	if !held.Known || o.ByAmount() && held.Value.Sign() < 0 {
+		return "", policy.Known{}
+	}
+	was := held.Value
+	if o.ByAmount() {
+		if was.Sign() == 0 {
+			return "open", policy.Known{}
 		}
-		return "open", after
+		return "increase", policy.Known{}
 	}
-	after = f.Position.Sub(o.Quantity())
-	switch after.Sign() {
-	case 0:
-		return "close", after
-	case 1:
-		return "reduce", after
+	after = policy.Known{Value: was.Add(o.Quantity()), Known: true}
+	if o.Side() == trade.Sell {
+		after.Value = was.Sub(o.Quantity())
 	}
-	return "SHORT", after
+	switch is := after.Value.Sign(); {
+	case is == 0:
+		word = "close"
+	case is == -was.Sign():
+		word = "flip"
+	case was.Sign() == 0 && o.Side() == trade.Sell:
+		word = "short"
+	case was.Sign() == 0:
+		word = "open"
+	case (is > 0) == (o.Side() == trade.Buy):
+		word = "increase"
+	default:
+		word = "reduce"
+	}
+	return word, after
 }
 
 // terms says every term of the order: BUY TO OPEN 25 AAPL (shares) LIMIT 190.00 DAY.
@@ -36,7 +51,11 @@ func (b Brief) terms() string {
 	if o.ByAmount() {
 		size = o.Amount().Money() + " USD of " + o.Symbol().String()
 	}
-	line := strings.ToUpper(o.Side().String()) + " TO " + strings.ToUpper(b.Effect) + " " + size + " " + strings.ToUpper(o.Type().String())
+	line := strings.ToUpper(o.Side().String()) + " "
+	if effect, _ := effectOf(o, b.Position); effect != "" {
+		line += "TO " + strings.ToUpper(effect) + " "
+	}
+	line += size + " " + strings.ToUpper(o.Type().String())
 	switch o.Type() {
 	case trade.Stop:
 		line += " " + o.StopPrice().Money()
@@ -73,28 +92,45 @@ func (b Brief) money() string {
 	case known:
 		line = fmt.Sprintf("Worst-case value %s USD (quantity x limit price)\n", worth.Money())
 	}
-	switch {
-	case b.Cash == nil:
-		return line + "Cash unknown: the broker cannot be asked\n"
-	case !known:
-		return line + fmt.Sprintf("Cash %s USD -> unknown\n", b.Cash.Money())
-	case o.Side() == trade.Sell:
-		return line + fmt.Sprintf("Cash %s USD -> %s\n", b.Cash.Money(), b.Cash.Add(worth).Money())
+	return line + b.cash(policy.Known{Value: worth, Known: known})
+}
+
+// cash says what the order leaves: a buy at least what is over once it has cost the most, a sale what it brings at least.
+func (b Brief) cash(cost policy.Known) string {
+	o := b.Decision.Order
+	if b.Cash == nil {
+		return "Cash unknown: the broker cannot be asked\n"
 	}
-	return line + fmt.Sprintf("Cash %s USD -> %s\n", b.Cash.Money(), b.Cash.Sub(worth).Money())
+	then := "unknown"
+	switch {
+	case o.Side() == trade.Sell && o.LimitPrice().Sign() > 0:
+		then = "at least " + b.Cash.Add(o.Quantity().Mul(o.LimitPrice())).Money()
+	case o.Side() == trade.Sell:
+		then = "more, as the market pays"
+	case cost.Known:
+		then = b.Cash.Sub(cost.Value).Money()
+	}
+	return fmt.Sprintf("Cash %s USD -> %s\n", b.Cash.Money(), then)
 }
 
 // position says what is held now and once the order is filled.
 func (b Brief) position() string {
-	o, after := b.Decision.Order, b.After.String()
-	if o.ByAmount() {
+	o, held, after, working := b.Decision.Order, "unknown", "unknown", "unknown"
+	if b.Position.Known {
+		held = b.Position.Value.String()
+	}
+	switch {
+	case o.ByAmount():
 		after = "more, as many as the amount buys"
+	default:
+		if _, then := effectOf(o, b.Position); then.Known {
+			after = then.Value.String()
+		}
 	}
-	working := b.Working.String()
-	if b.Working.Sign() < 0 {
-		working = "unknown"
+	if b.Working.Sign() >= 0 {
+		working = b.Working.String()
 	}
-	return fmt.Sprintf("Position %s %s -> %s (pending buys %s, sells %s)\n", o.Symbol(), b.Position, after, working, b.Selling)
+	return fmt.Sprintf("Position %s %s -> %s (pending buys %s, sells %s)\n", o.Symbol(), held, after, working, b.Selling)
 }
 
 // exits says which exits come with the order, and what is lost at the stop as far as the order's own terms say.

@@ -98,6 +98,16 @@ type Holdings struct {
 	Positions []Holding // sorted by symbol
 }
 
+// of returns what is held of a symbol.
+func (h Holdings) of(s trade.Symbol) trade.Decimal {
+	for _, p := range h.Positions {
+		if p.Symbol == s {
+			return p.Quantity
+		}
+	}
+	return trade.Decimal{}
+}
+
 // Holding is one position.
 type Holding struct {
 	Symbol   trade.Symbol

@@ -112,11 +112,18 @@ func (l *outlook) quote(s trade.Symbol, at time.Time) policy.QuoteFact {
 	return l.view.Quote(s, at)
 }
 
+// instrument returns what an order in a symbol must fit.
+//
+//limit:gate-multiplier An instrument whose multiplier is not 1 is not judged by, since positions and cash are counted in its units: INSTRUMENT_UNAVAILABLE.
 func (l *outlook) instrument(s trade.Symbol) policy.InstrumentFact {
 	if l.view == nil {
 		return policy.InstrumentFact{Code: policy.InstrumentUnavailable}
 	}
-	return l.view.Instrument(s)
+	i := l.view.Instrument(s)
+	if i.Code == "" && i.Multiplier.Cmp(trade.Whole(1)) != 0 {
+		return policy.InstrumentFact{Code: policy.InstrumentUnavailable}
+	}
+	return i
 }
 
 func (l *outlook) session(at time.Time) policy.SessionFact {

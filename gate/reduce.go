@@ -77,12 +77,7 @@ func (g *Gate) verified(o trade.Order, h Holdings) (policy.Facts, *Refusal) {
 	case o.Side() != trade.Sell:
 		return facts, refusal(policy.ReductionNotVerified, "a reduction of a long position is a sale")
 	}
-	held := trade.Decimal{}
-	for _, p := range h.Positions {
-		if p.Symbol == o.Symbol() {
-			held = p.Quantity
-		}
-	}
+	held := h.of(o.Symbol())
 	if facts.Position.Cmp(held) < 0 {
 		held = facts.Position
 	}

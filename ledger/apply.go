@@ -126,6 +126,7 @@ func (s *State) rejudged(at time.Time, e Rejudged) {
 		s.close(o)
 		return
 	}
+	s.resize(o, e.Ruling)
 	o.Phase, o.Pending, o.Unknown = Sending, e.Pending, false
 }
 

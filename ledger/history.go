@@ -78,7 +78,7 @@ func (h *History) sent(per policy.Per, rule string, since time.Time) (int, trade
 	}
 	n, worth, blind := h.past.tally(h.key(per, rule)).since(from)
 	if h.leavesOut(per, rule, from) {
-		own := h.own.worth()
+		own := h.own.Value
 		n, worth = n-1, worth.Sub(own)
 		if own.Sign() == 0 {
 			blind--
@@ -118,15 +118,6 @@ func (h *History) leavesOut(per policy.Per, rule string, from int64) bool {
 	case policy.PerAccount:
 	}
 	return true
-}
-
-// worth is what the order was counted at; zero if nobody could say.
-func (o *Open) worth() trade.Decimal {
-	if o.Value.Sign() != 0 {
-		return o.Value
-	}
-	worth, _ := o.Order.Notional()
-	return worth
 }
 
 // Similar implements policy.History.

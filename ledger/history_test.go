@@ -502,7 +502,7 @@ func (r *recount) take(s *State, at time.Time, e Event) {
 		}
 		v := occurrence{at: at, agent: string(agent), symbol: o.Symbol().String(), order: o, rules: ruling.Rules, worth: ruling.Value}
 		if v.worth.Sign() == 0 && !o.IsZero() {
-			v.worth, _ = o.Notional()
+			v.worth = naiveWorth(s, o)
 		}
 		*list = append(*list, v)
 	}
@@ -547,6 +547,23 @@ func (r *recount) take(s *State, at time.Time, e Event) {
 			*list = left
 		}
 	}
+}
+
+// naiveWorth is what an order counts as of which nobody said what it is worth.
+func naiveWorth(s *State, o trade.Order) trade.Decimal {
+	price := o.LimitPrice()
+	if o.ByAmount() {
+		return o.Amount()
+	}
+	if o.Side() == trade.Sell {
+		for _, p := range []trade.Decimal{o.StopPrice(), s.holding(o.Account(), o.Symbol()).average} {
+			if p.Cmp(price) > 0 {
+				price = p
+			}
+		}
+		s.tidy(o.Account(), o.Symbol())
+	}
+	return price.MulUp(o.Quantity())
 }
 
 func within(list []occurrence, since time.Time, fits func(occurrence) bool) (n int, worth trade.Decimal) {

@@ -215,15 +215,32 @@ func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal)
 		quantity: o.Order.Quantity(), price: o.Order.LimitPrice(), stop: o.Order.StopPrice(), amount: o.Order.Amount(),
 		value: value, rules: rules,
 	}
-	if value.Sign() == 0 { // zero stays where the order's own terms do not say it either
-		v.value, _ = o.Order.Notional()
+	if value.Sign() == 0 { // zero stays where nobody can say it
+		v.value = s.ownWorth(o)
 	}
 	p := &s.account(o.Order.Account()).past
 	when := p.sent.add(at.UnixMicro(), v, maxSent)
 	p.count(when, v)
 	if o.Phase == Permitted {
-		o.Counted, o.Rules, o.Value = time.UnixMicro(when).UTC(), rules, value
+		o.Counted, o.Rules, o.Value = time.UnixMicro(when).UTC(), rules, v.value
 	}
+}
+
+// ownWorth is what an order counts as whose decision did not say it: one that a policy of version 1 or a person let pass.
+// A buy costs its limit at most. A sell brings its limit at least: it counts at the highest price that is known of the
+// symbol without a market, and as not known if there is none.
+//
+//limit:ledger-own-worth An order whose decision did not say what it is worth counts at its own terms: a sell at the highest of its prices and of what the position has cost, and a market sell of what has no known cost as not known.
+func (s *State) ownWorth(o *Open) trade.Decimal {
+	if o.Order.Side() == trade.Buy || o.Order.ByAmount() {
+		worth, _ := o.Order.Notional()
+		return worth
+	}
+	price := larger(o.Order.LimitPrice(), o.Order.StopPrice())
+	if h := s.account(o.Order.Account()).holdings[o.Order.Symbol()]; h != nil {
+		price = larger(price, h.average)
+	}
+	return o.Order.Quantity().MulUp(price)
 }
 
 // denied remembers a denial. What an engaged kill switch stops is not one: the switch is latched already.

@@ -154,6 +154,15 @@ func (s *State) over(o *Open, side trade.Side) {
 	s.settle(o)
 }
 
+// resize makes pending what the newest judgement says that the order may come to.
+//
+//limit:ledger-resize An order by amount is pending for the shares, and one without a limit price at the price, that its newest judgement says.
+func (s *State) resize(o *Open, r Ruling) {
+	was := o.pending()
+	o.size(r)
+	s.post(o, was, o.pending())
+}
+
 // size keeps of a judgement what the order does not say itself.
 func (o *Open) size(r Ruling) {
 	if o.Order.ByAmount() {

@@ -275,9 +275,7 @@ func (s *State) resume(at time.Time, o *Open, e Rejudged) {
 		s.close(o)
 		return
 	}
-	was := o.pending()
-	o.size(e.Ruling)
-	s.post(o, was, o.pending())
+	s.resize(o, e.Ruling)
 	o.Pending, o.Phase = e.Pending, Sending
 	if e.Clears == ClearsPermission {
 		o.Phase, o.Origin = Permitted, e.Origin // the call that may now be made has an id of its own

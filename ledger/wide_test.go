@@ -74,7 +74,7 @@ func anyHappened(t *rapid.T, number uint64, n int, o trade.Order) Happened {
 // written is an open intent whose sums are as they are read: 1.0 is 1.
 func written(o *Open) Open {
 	w := *o
-	for _, d := range []*trade.Decimal{&w.Filled, &w.Exited, &w.Spent, &w.Price} {
+	for _, d := range []*trade.Decimal{&w.Filled, &w.Exited, &w.Spent, &w.Price, &w.Value} {
 		*d, _ = trade.ParseSum(d.String())
 	}
 	return w
@@ -355,6 +355,67 @@ func TestDecisionTellsFillsOfTheOrderFromThoseOfItsExits(t *testing.T) {
 					t.Errorf("%s, %q: %s, want %s", name, step[0], got, step[1])
 				}
 			}
+		}
+	}
+}
+
+// TestASecondJudgementSaysWhatIsPending: between a permission and its call the market has halved, so that the amount buys
+// twice the shares, or a share costs twice as much.
+//
+//attack:ledger-resize
+func TestASecondJudgementSaysWhatIsPending(t *testing.T) {
+	o := wide(t, "buy AAPL notional=1000 type=market")
+	first := allowed(1, o, ClearsPermission)
+	first.Ruling.Shares = policy.Known{Value: decimal("10"), Known: true}
+	again := Rejudged{Intent: intent(1), Order: o, Clears: ClearsSend, Ruling: Ruling{Effect: policy.Allow, Shares: policy.Known{Value: decimal("20"), Known: true}}}
+	s := began(first, again)
+	if got := stands(restart(t, s)); got != "0 +20 -0 open, 0 filled, exits 0" {
+		t.Errorf("an amount: %s", got)
+	}
+	again.Ruling.Shares = policy.Known{}
+	if got := stands(began(first, again)); got != "0 +-1 -0 open, 0 filled, exits 0" {
+		t.Errorf("an amount of which nobody can say it any more: %s", got)
+	}
+	o = wide(t, "buy AAPL quantity=10 type=market")
+	first, again.Order = allowed(1, o, ClearsPermission), o
+	first.Ruling.Value, again.Ruling.Value = decimal("1000"), decimal("2000")
+	if open := began(first, again).Open(intent(1)); open.Price.String() != "200" {
+		t.Errorf("a market order: %s a share", open.Price)
+	}
+}
+
+// TestASellOfWhichNobodySaidItsWorthIsNotCheap: a limit, or a stop, of a cent says nothing about what a sell moves.
+//
+//attack:ledger-own-worth
+func TestASellOfWhichNobodySaidItsWorthIsNotCheap(t *testing.T) {
+	bought := []Event{Happened{
+		Account: "paper", Number: 1, What: WasFilled, Symbol: mustSymbol("AAPL"), Side: trade.Buy, Quantity: decimal("10"), Price: decimal("150"),
+	}}
+	for _, c := range []struct {
+		held []Event
+		line string
+		want string
+	}{
+		{bought, "sell AAPL quantity=10 type=limit limit_price=0.01", "1500"},
+		{bought, "sell AAPL quantity=10 type=limit limit_price=160", "1600"},
+		{bought, "sell AAPL quantity=10 type=stop stop_price=0.01", "1500"},
+		{bought, "sell AAPL quantity=10 type=stop_limit stop_price=151 limit_price=0.01", "1510"},
+		{bought, "sell AAPL quantity=10 type=market", "1500"},
+		{nil, "sell AAPL quantity=10 type=limit limit_price=2", "20"},
+		{nil, "sell AAPL quantity=10 type=market", "-1"}, // not known
+		{nil, "buy AAPL quantity=10 type=market", "-1"},
+		{bought, "buy AAPL quantity=10 type=market", "-1"}, // what was paid is no bound of what it costs
+		{nil, "buy AAPL quantity=10 type=limit limit_price=3", "30"},
+		{nil, "buy AAPL notional=25 type=market", "25"},
+	} {
+		o := wide(t, c.line)
+		s := began(append(c.held, allowed(1, o, ClearsPermission))...)
+		before := t0.Add(-time.Microsecond)
+		if got := ask(restart(t, s), o, "").Notional(policy.PerAccount, "", before).String(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.line, got, c.want)
+		}
+		if got := ask(s, o, intent(1)).Notional(policy.PerAccount, "", before); got.Sign() != 0 {
+			t.Errorf("%s: its own second judgement is left with %s", c.line, got)
 		}
 	}
 }

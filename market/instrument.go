@@ -49,6 +49,8 @@ const InstrumentsInvalid trade.Code = "INSTRUMENTS_INVALID"
 // {"symbol","asset_class","currency","tick","lot","minimum","multiplier"} and, where the tick is another under a price of
 // 1, "tick_under_1". Every line must be an instrument, each symbol once; an empty file is an error, since it would list
 // nothing. The error is an *Error, or what r returned.
+//
+//limit:market-multiplier An instrument has a multiplier of 1: positions and cash are counted in its units, and no other counts them right.
 func ReadInstruments(r io.Reader) (*Instruments, error) {
 	l := &Instruments{listed: map[trade.Symbol]Instrument{}}
 	in := bufio.NewScanner(io.LimitReader(r, MaxFile+1))
@@ -104,6 +106,8 @@ func parseInstrument(line []byte) (i Instrument, err error) {
 	}
 	one := trade.Whole(1)
 	switch {
+	case i.Multiplier.Cmp(one) != 0:
+		return i, errors.New("multiplier is not 1: contracts whose price is a part of their value are not supported yet")
 	case !i.Lot.Step(i.Minimum).Fits:
 		return i, errors.New("minimum is not a whole number of lots")
 	case i.TickUnder1 == Unit{}:

@@ -37,6 +37,7 @@ func TestOnlyListedInstrumentsAreSome(t *testing.T) {
 	}
 }
 
+//attack:market-multiplier
 func TestInstrumentsThatAreNoneAreRefused(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"an unknown member": {`"lot":"1"`, `"lots":"1","lot":"1"`}, "one too few": {`"currency":"USD",`, ``}, "one twice": {`"lot":"1"`, `"lot":"1","lot":"1"`},
@@ -44,7 +45,7 @@ func TestInstrumentsThatAreNoneAreRefused(t *testing.T) {
 		"not a currency": {`"USD"`, `"usd"`}, "a long currency": {`"USD"`, `"USDT"`}, "a tick of zero": {`"tick":"0.01"`, `"tick":"0"`}, "a tick that is none": {`"tick":"0.01"`, `"tick":"1e-2"`},
 		"an under tick of zero": {`"0.0001"`, `"0"`}, "a null": {`"lot":"1"`, `"lot":null`}, "a negative": {`"lot":"1"`, `"lot":"-1"`}, "a minimum off its lot": {`"minimum":"1"`, `"minimum":"1.5"`},
 		"one not on both ticks": {`"0.0001"`, `"0.03"`}, "one not on the other": {`"tick":"0.01"`, `"tick":"0.03"`}, "twice": {`BTC/USD`, `AAPL`}, "an empty line": {"\n", "\n\n"},
-		"a list": {listed, "[]\n"}, "nothing": {listed, ""}, "not closed": {"}\n", "\n"}, "nested": {`"lot":"1"`, `"lot":{"a":1}`},
+		"a list": {listed, "[]\n"}, "nothing": {listed, ""}, "not closed": {"}\n", "\n"}, "a contract of a hundred": {`"multiplier":"1"`, `"multiplier":"100"`}, "of nothing": {`"multiplier":"1"`, `"multiplier":"0"`}, "nested": {`"lot":"1"`, `"lot":{"a":1}`},
 		"too long": {`"us_equity"`, `"` + strings.Repeat("a", MaxLine) + `"`}, "a comment": {`{"symbol":"AAPL"`, `// x` + "\n" + `{"symbol":"AAPL"`},
 	} {
 		bad := strings.Replace(listed, c[0], c[1], 1)

@@ -79,7 +79,7 @@ const bookKeys = "```\n" + `
 - ` + "`session: regular`" + ` denies an order that may be executed outside it. An order for the opening auction passes before the regular session begins, and
   every other one within the session.
 - A denial carries ` + "`max_quantity_now`" + `, the largest quantity of whole lots that would be allowed at the same price, and ` + "`retry_after`" + ` if time
-  alone cures every denial. Neither is there if a stop is engaged.
+  alone cures every denial; whether the market is open then it does not say. Neither is there if a stop is engaged.
 - Reasons come in a fixed order: the position, the instrument, the exits, that no rule matches, then by rule in the order of the file its
   effect, what it allows and requires, its session and its limits in the order of the table.
 

@@ -18,7 +18,7 @@ import (
 // brief is a proposal with the longest words that anybody can write.
 func brief(t *testing.T, words string) gate.Brief {
 	cash := trade.Whole(100)
-	b := gate.Brief{Account: "paper", Session: trade.Session(strings.Repeat(words, 64)), Effect: "open", Cash: &cash, Now: gatetest.Start()}
+	b := gate.Brief{Account: "paper", Session: trade.Session(strings.Repeat(words, 64)), Position: policy.Known{Known: true}, Cash: &cash, Now: gatetest.Start()}
 	b.Decision = ledger.Decision{
 		Intent: trade.NewIntentID(gatetest.Start(), [10]byte{1}), Agent: "local", Order: gatetest.Order(t, "buy", "AAPL", "10", "150.00"),
 		AgentReason: strings.Repeat(words, 500), PolicySHA256: strings.Repeat("ab", 32),
