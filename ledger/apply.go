@@ -191,6 +191,10 @@ func (s *State) happened(at time.Time, e Happened) {
 		}
 		return
 	}
+	if o != nil && s.held[o.Intent] != nil { // nobody has sent it, and the venue has it: what is true is what was filled
+		s.delist(o)
+		s.sent(at, o, o.Rules, o.Value)
+	}
 	h := s.holding(e.Account, e.Symbol)
 	s.traded(at, acc, h, e)
 	if e.Side == trade.Buy {
@@ -199,7 +203,7 @@ func (s *State) happened(at time.Time, e Happened) {
 		h.position = h.position.Sub(e.Quantity)
 	}
 	if o != nil {
-		s.filled(at, o, e)
+		s.filled(o, e)
 	}
 	s.tidy(e.Account, e.Symbol)
 }

@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"time"
-
-	"sallyport/trade"
-)
+import "sallyport/trade"
 
 // What an open intent may still buy and sell.
 //
@@ -91,12 +87,8 @@ func (s *State) close(o *Open) {
 // filled takes in a fill of the order or of its exits.
 //
 //limit:ledger-filled A fill uses up what its own order has pending, and no more of it than is pending.
-func (s *State) filled(at time.Time, o *Open, e Happened) {
+func (s *State) filled(o *Open, e Happened) {
 	s.spend(o)
-	if s.held[o.Intent] != nil { // nobody has sent it, and the venue has it: what is true is what was filled
-		s.delist(o)
-		s.sent(at, o, o.Rules, o.Value)
-	}
 	was := o.pending()
 	if e.Side == o.Order.Side() {
 		o.fill(e)
@@ -150,6 +142,7 @@ func (s *State) over(o *Open, side trade.Side) {
 	} else {
 		o.Over = true
 	}
+	o.Phase, o.Unknown = Working, false // the venue has it: no permission of it is left to spend
 	s.post(o, was, o.pending())
 	s.settle(o)
 }

@@ -419,3 +419,17 @@ func TestASellOfWhichNobodySaidItsWorthIsNotCheap(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEndOfExitsSpendsAPermissionForGood: a venue tells of the exits of an order of which we know a permission alone.
+//
+//attack:ledger-permission-once
+func TestAnEndOfExitsSpendsAPermissionForGood(t *testing.T) {
+	o := wide(t, "buy AAPL quantity=10 type=limit limit_price=100 stop_loss=90")
+	s := began(allowed(1, o, ClearsPermission))
+	told(s, 1, "sell cancelled")
+	for name, s := range map[string]*State{"live": s, "after a restart": restart(t, s)} {
+		if p := s.Unspent(Origin{Agent: "local", Tool: "t"}, o, false); p != nil || s.Open(intent(1)).Phase != Working {
+			t.Errorf("%s: %v is still to be spent, %s", name, p, s.Open(intent(1)).Phase)
+		}
+	}
+}
