@@ -19,10 +19,9 @@ const Account trade.Account = "paper"
 
 // draft is a limit order for the day in the canonical names.
 func draft(side, symbol, quantity, limit string) trade.Draft {
-	text := func(name, value string) trade.Text { return trade.Text{Name: name, Value: value, Kind: trade.IsText} }
 	return trade.Draft{
-		Account: Account, Symbol: text("symbol", symbol), Side: text("side", side), Quantity: text("quantity", quantity),
-		Type: text("order_type", "limit"), LimitPrice: text("limit_price", limit), TimeInForce: text("time_in_force", "day"),
+		Account: Account, Symbol: term("symbol", symbol), Side: term("side", side), Quantity: term("quantity", quantity),
+		Type: term("order_type", "limit"), LimitPrice: term("limit_price", limit), TimeInForce: term("time_in_force", "day"),
 	}
 }
 

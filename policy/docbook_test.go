@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"sallyport/gatetest"
 	"sallyport/policy"
 )
 
@@ -54,7 +55,7 @@ func sampleVerdict(t *testing.T, b *policy.Rulebook, facts, line string) string 
 			change(t, cmd, &f, &s, arg)
 		}
 	}
-	v := b.Evaluate(lineOf(t, line), f, s)
+	v := b.Evaluate(gatetest.Line(t, line), f, s)
 	if v.Effect == policy.Allow {
 		return ""
 	}

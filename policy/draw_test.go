@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sallyport/gatetest"
 	"sallyport/policy"
 	"sallyport/trade"
 )
@@ -149,7 +150,7 @@ func drawOrder(t *rapid.T) trade.Order {
 		}
 		line += pick("time in force", "", "", "", " gtc", " ioc", " opg", " cls") + pick("hours", "", "", "", "", " extended") +
 			pick("stop loss", "", "", "", " sl=95", " sl=99.98", " sl=90/89", " sl=98/94") + pick("take profit", "", "", "", " tp=105", " tp=100.01")
-		if o, err := parseLine(line); err == nil {
+		if o, err := gatetest.ReadLine(line); err == nil {
 			return o
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"sallyport/gatetest"
 	"sallyport/policy"
 	"sallyport/trade"
 )
@@ -192,7 +193,7 @@ func judgeV2(t *testing.T, b *policy.Rulebook, d *datadriven.TestData) string {
 	}
 	var out strings.Builder
 	for line := range strings.Lines(d.Input) {
-		o := lineOf(t, line)
+		o := gatetest.Line(t, line)
 		if h, ok := s.History.(*past); ok {
 			h.agent, h.symbol = s.Agent, o.Symbol().String()
 		}
@@ -422,7 +423,7 @@ func withQuantity(t testing.TB, o trade.Order, q trade.Decimal) trade.Order {
 	if o.TakeProfit().Sign() > 0 {
 		line += " tp=" + o.TakeProfit().String()
 	}
-	return lineOf(t, line)
+	return gatetest.Line(t, line)
 }
 
 func TestV2ExampleAllowsAndAllocatesNothing(t *testing.T) {

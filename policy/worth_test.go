@@ -3,6 +3,7 @@ package policy_test
 import (
 	"testing"
 
+	"sallyport/gatetest"
 	"sallyport/policy"
 )
 
@@ -27,7 +28,7 @@ func TestWorthIsNeverLessThanAQuoteWouldSay(t *testing.T) {
 		{"sell 100 AAPL stop 1.00", "10048.995", ""},
 		{"sell 100 AAPL stop 2.00 limit 1.00", "10000", ""},
 	} {
-		o := lineOf(t, c.order)
+		o := gatetest.Line(t, c.order)
 		_, s := calm()
 		check := func(name, want string) {
 			t.Helper()
@@ -55,7 +56,7 @@ func TestWorthIsNeverLessThanAQuoteWouldSay(t *testing.T) {
 	}
 	_, s := calm()
 	s.Quote.Bid, s.Quote.Ask = dec("0.000000001"), dec("0.000000001")
-	if n := b.Shares(lineOf(t, "buy $50.00 AAPL market"), s); n.Known || n.Value.Sign() != 0 {
+	if n := b.Shares(gatetest.Line(t, "buy $50.00 AAPL market"), s); n.Known || n.Value.Sign() != 0 {
 		t.Errorf("at a price of nothing an amount buys %+v", n)
 	}
 }

@@ -1,0 +1,407 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/gatetest"
+	"sallyport/ledger"
+	"sallyport/market"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// desk plays the gate without one: it asks the state, judges by a policy of version 2 and records, and a venue answers. It
+// engages no kill switch, so that what a limit says next is seen.
+type desk struct {
+	t        testing.TB
+	limit    string // that is looked at
+	limits   string // all, as the policy has them
+	require  string
+	book     *policy.Rulebook
+	zone     *time.Location
+	calendar *market.Calendar
+	state    *ledger.State
+	records  []record
+	restless bool // every judgement is the first of a new process
+	at       time.Time
+	cash     policy.Known
+	quotes   map[string]*feed
+	venue    trade.Outcome // what it answers
+	mute     bool          // it does not answer
+	number   uint64        // of its newest event
+	orders   map[string]ledger.Decided
+	asked    []asked
+	restarts int // that a file asked for
+}
+
+// record is an event as the journal has it.
+type record struct {
+	at   time.Time
+	body []byte
+}
+
+// feed is what the market shows of a symbol: the newest quote, for as long as it is on, and then an older one.
+type feed struct {
+	bid, ask trade.Decimal
+	off      time.Time // when it stopped; zero while it is on
+}
+
+// asked is one judgement.
+type asked struct {
+	line     string // without what it came to
+	at       time.Time
+	agent    string
+	order    trade.Order
+	replaced trade.Order // zero if it replaces nothing
+	row      policy.ExplainedLimit
+	verdict  policy.Verdict
+	reduces  bool
+	restarts int // before it
+}
+
+// newDesk opens an account that holds nothing, has a cash of 100000.00 and remembers everything, on a Monday at ten. Every
+// symbol is quoted at 100.00 on both sides, and the venue accepts every order.
+func newDesk(t testing.TB) *desk {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calendar, err := market.NewYork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, zone: zone, calendar: calendar, at: time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC), cash: known("100000.00"), venue: trade.Accepted}
+	d.quotes, d.orders = map[string]*feed{}, map[string]ledger.Decided{}
+	for _, symbol := range []string{"AAPL", "MSFT", "GME"} {
+		d.quotes[symbol] = &feed{bid: decimal("100"), ask: decimal("100")}
+	}
+	d.open(ledger.KillReset{By: "p", Reason: "r"}, ledger.HistoryBegan{FromStart: true}, ledger.AccountSeen{Account: gatetest.Account})
+	return d
+}
+
+// open begins a journal.
+func (d *desk) open(events ...ledger.Event) {
+	d.state, d.records = ledger.NewState(), nil
+	for _, e := range events {
+		d.record(e)
+	}
+}
+
+func (d *desk) record(e ledger.Event) {
+	d.records = append(d.records, record{d.at, ledger.Encode(e)})
+	d.state.Apply(d.at, e)
+}
+
+// restart opens the journal anew: from a snapshot of its first half and the records after it. What comes of that, and of
+// all its records, is the state to the byte.
+func (d *desk) restart() {
+	d.t.Helper()
+	whole, half := ledger.NewState(), ledger.NewState()
+	for i, r := range d.records {
+		if i == len(d.records)/2 {
+			var err error
+			if half, err = ledger.ReadSnapshot(half.AppendSnapshot(nil)); err != nil {
+				d.t.Fatal(err)
+			}
+		}
+		e, err := ledger.Decode(r.body)
+		if err != nil {
+			d.t.Fatalf("%s: %v", r.body, err)
+		}
+		whole.Apply(r.at, e)
+		half.Apply(r.at, e)
+	}
+	want := string(d.state.AppendSnapshot(nil))
+	for what, s := range map[string]*ledger.State{"all records": whole, "a snapshot and the records after it": half} {
+		if got := string(s.AppendSnapshot(nil)); got != want {
+			d.t.Errorf("%s come to\n%s\nand not to\n%s", what, got, want)
+		}
+	}
+	d.state = half
+}
+
+func decimal(s string) trade.Decimal {
+	d, ok := trade.ParseDecimal(strings.TrimPrefix(s, "-"))
+	if !ok {
+		panic("not a decimal: " + s)
+	}
+	if s[0] == '-' {
+		d = trade.Decimal{}.Sub(d)
+	}
+	return d
+}
+
+func known(s string) policy.Known { return policy.Known{Value: decimal(s), Known: true} }
+
+// quote is what the market shows of a symbol now.
+func (d *desk) quote(symbol trade.Symbol) policy.QuoteFact {
+	q := d.quotes[symbol.String()]
+	if q == nil {
+		return policy.QuoteFact{Code: policy.QuoteUnavailable}
+	}
+	f := policy.QuoteFact{Bid: q.bid, Ask: q.ask, Last: q.bid}
+	if !q.off.IsZero() {
+		f.Age = d.at.Sub(q.off)
+	}
+	return f
+}
+
+func (d *desk) inquiry(agent string, o trade.Order, without trade.IntentID) ledger.Inquiry {
+	s := d.calendar.Session(d.at)
+	return ledger.Inquiry{
+		At: d.at, Zone: d.zone, Agent: trade.Agent(agent), Order: o, Without: without, Cash: d.cash, Quote: d.quote(o.Symbol()),
+		Instrument: policy.InstrumentFact{Instrument: trade.USEquity(o.Symbol())},
+		Session: policy.SessionFact{
+			Code: s.Code, Regular: s.Regular, Extended: s.Extended, RegularOpens: s.RegularOpens, ExtendedOpens: s.ExtendedOpens,
+		},
+		Mark: func(sym trade.Symbol) (ledger.Mark, bool) {
+			q := d.quote(sym)
+			return ledger.Mark{Bid: q.Bid, Ask: q.Ask}, d.book.Quotes().Usable(q)
+		},
+		Dear: d.book.Quotes().Dear,
+	}
+}
+
+// ask has an agent ask for an order, in the place of another where old names one, and sends what is allowed. What is held
+// waits for a person. An order that the venue replaced is gone once it has accepted the other.
+func (d *desk) ask(name, agent string, o trade.Order, old string) asked {
+	d.t.Helper()
+	if d.restless {
+		d.restart()
+	}
+	before := d.orders[old]
+	q := d.inquiry(agent, o, before.Intent)
+	for _, e := range d.state.Baseline(q) {
+		d.record(e)
+	}
+	facts, s := d.state.Facts(o.Account(), o.Symbol(), before.Intent), d.state.Situation(q, &ledger.History{})
+	x := d.book.Explain(o, facts, s)
+	a := asked{restarts: d.restarts, at: d.at, agent: agent, order: o, replaced: before.Order, verdict: x.Verdict, reduces: s.Reduces}
+	for _, r := range x.Rows {
+		if r.Rule == "r" && r.Limit == d.limit {
+			a.row = r
+		}
+	}
+	v := x.Verdict
+	e := ledger.Decided{
+		Intent: trade.NewIntentID(d.at, [10]byte{8: byte(len(d.records) >> 8), 9: byte(len(d.records))}),
+		Origin: ledger.Origin{Agent: trade.Agent(agent), Surface: "mcp"}, Account: o.Account(), Order: o,
+		Ruling: ledger.Ruling{Effect: v.Effect, Reasons: v.Reasons},
+	}
+	if v.Effect != policy.Deny {
+		e.Ruling.Rules, e.Ruling.Value = d.book.AppendMatching(nil, o, trade.Agent(agent)), d.book.Worth(o, s).Value
+		if o.ByAmount() {
+			e.Ruling.Shares = d.book.Shares(o, s)
+		}
+	}
+	switch v.Effect {
+	case policy.Allow:
+		e.Clears, e.Pending = ledger.ClearsSend, ledger.Pending{Deadline: d.at.Add(time.Minute)}
+	case policy.Hold:
+		e.Clears, e.Hold = ledger.ClearsApproval, ledger.Hold{Expires: d.at.Add(30 * time.Minute), Within: 15 * time.Second, Approvers: 1}
+	case policy.Deny:
+	}
+	d.record(e)
+	if name != "" {
+		d.orders[name] = e
+	}
+	if v.Effect == policy.Allow && !d.mute {
+		d.record(ledger.Concluded{Intent: e.Intent, Outcome: d.venue, Source: ledger.FromBroker})
+		if old != "" && d.venue == trade.Accepted {
+			d.end(before)
+		}
+	}
+	return a
+}
+
+// end ends an order that another has replaced, with its exits; or a proposal, of which the venue knows nothing.
+func (d *desk) end(e ledger.Decided) {
+	if d.state.Proposal(e.Intent) != nil {
+		d.record(ledger.ProposalEnded{Intent: e.Intent, State: ledger.ApprovalWithdrawn, By: string(e.Origin.Agent), Reason: "r"})
+		return
+	}
+	if e.Order.HasExits() {
+		d.happens(ledger.WasCancelled, e, trade.Sell, "1", "0")
+	}
+	d.happens(ledger.WasCancelled, e, e.Order.Side(), "1", "0")
+}
+
+// happens has the venue tell of an order.
+func (d *desk) happens(what string, e ledger.Decided, side trade.Side, quantity, price string) {
+	d.number++
+	h := ledger.Happened{Account: gatetest.Account, Number: d.number, What: what, Intent: e.Intent, Symbol: e.Order.Symbol(), Side: side, Quantity: decimal(quantity)}
+	if what == ledger.WasFilled {
+		h.Price = decimal(price)
+	}
+	d.record(h)
+}
+
+// write puts a policy in force. The rule r has the limits, and is about AAPL and MSFT; another lets everything pass, so
+// that what r is not about has a rule.
+func (d *desk) write() (err error) {
+	const match = `"sides": ["buy", "sell"], "order_types": ["limit", "market", "stop", "stop_limit"],
+			"time_in_force": ["day", "gtc", "ioc", "fok", "opg", "cls"]}, "allow": {"short": true, "fractional": true}`
+	d.limit, _, _ = strings.Cut(strings.TrimPrefix(d.limits, `"`), `"`)
+	require := d.require
+	if require == "" {
+		require = `{"stop_loss": false}`
+	}
+	d.book, err = policy.ParseV2(fmt.Appendf(nil, `{"version": 2, "currency": "USD", "timezone": "America/New_York",
+		"quotes": {"sources": ["file"], "max_age": "30s", "max_spread_bps": "200", "market_slippage_bps": "50"}, "rules": [
+		{"id": "r", "match": {"symbols": ["AAPL", "MSFT"], %s, "require": %s, "limits": {%s}},
+		{"id": "free", "match": {"symbols": ["AAPL", "MSFT", "GME"], %s, "limits": {"open_orders": {"deny_above": "1000"}}}]}`,
+		match, require, d.limits, match), policy.World{})
+	return err
+}
+
+// do carries out one step of a file, and returns the line as the file ought to have it.
+func (d *desk) do(line string) (string, error) {
+	step, _, asks := strings.Cut(line, " => ")
+	if asks {
+		return d.doAsk(strings.TrimRight(step, " "))
+	}
+	w := strings.Fields(line)
+	if len(w) < 5 {
+		w = append(w, make([]string, 5-len(w))...)
+	}
+	_, text, _ := strings.Cut(line, " ")
+	switch w[0] {
+	case "limit":
+		d.limits = text
+		return line, d.write()
+	case "require":
+		d.require = text
+		return line, d.write()
+	case "at":
+		at, err := time.Parse(time.RFC3339, w[1])
+		if d.at = at.UTC(); err != nil {
+			return line, err
+		}
+		if is := d.at.In(d.zone).Format(time.RFC3339Nano); is != w[1] {
+			return line, fmt.Errorf("in New York that is %s", is)
+		}
+	case "wait":
+		wait, err := time.ParseDuration(w[1])
+		d.at = d.at.Add(wait)
+		return line, err
+	case "cash":
+		if d.cash = (policy.Known{}); w[1] != "unknown" {
+			d.cash = known(w[1])
+		}
+	case "quote":
+		d.quotes[w[1]] = &feed{bid: decimal(w[2]), ask: decimal(w[3])}
+	case "quotes": // quotes of AAPL stop, end
+		switch q := d.quotes[w[2]]; {
+		case q == nil || w[3] != "stop" && w[3] != "end":
+			return line, errors.New("quotes of SYMBOL stop, or end")
+		case w[3] == "end":
+			delete(d.quotes, w[2])
+		default:
+			q.off = d.at
+		}
+	case "venue":
+		words := map[string]trade.Outcome{"accepts": trade.Accepted, "rejects": trade.Rejected, "is silent": trade.Unknown}
+		answer, is := words[strings.TrimSpace(w[1]+" "+w[2])]
+		if d.venue, d.mute = answer, answer == trade.Unknown; !is {
+			return line, errors.New("venue accepts, rejects, or is silent")
+		}
+	default:
+		return line, d.doEvent(w)
+	}
+	return line, nil
+}
+
+// doEvent carries out what happens to the journal.
+func (d *desk) doEvent(w []string) error {
+	switch strings.TrimSpace(w[0] + " " + w[1]) {
+	case "restart":
+		d.restarts++
+		d.restart()
+		return nil
+	case "account unknown": // nobody has shown what it holds
+		d.open(ledger.KillReset{By: "p"}, ledger.HistoryBegan{FromStart: true})
+		return nil
+	case "account seen":
+		d.record(ledger.AccountSeen{Account: gatetest.Account})
+		return nil
+	case "history unknown": // the journal is of an earlier version
+		d.open(ledger.KillReset{By: "p"}, ledger.AccountSeen{Account: gatetest.Account})
+		return nil
+	case "history begins":
+		d.record(ledger.HistoryBegan{})
+		return nil
+	}
+	o, is := d.orders[w[0]]
+	scope, scoped := ledger.ParseScope(w[1])
+	switch {
+	case w[0] == "reset" && scoped: // reset everything, reset agent:bot
+		d.record(ledger.KillReset{Scope: scope, By: "p", Reason: "looked at it"})
+	case w[0] == "bought" || w[0] == "sold": // by nobody that we know: bought 10 AAPL at 90.00
+		order, err := gatetest.ReadLine(strings.Join([]string{map[string]string{"bought": "buy", "sold": "sell"}[w[0]], w[1], w[2], w[3], w[4]}, " "))
+		if err != nil {
+			return err
+		}
+		d.happens(ledger.WasFilled, ledger.Decided{Order: order}, order.Side(), w[1], w[4])
+	case is && w[1] == "filled": // a filled 10 at 90.00
+		d.happens(ledger.WasFilled, o, o.Order.Side(), w[2], w[4])
+	case is && w[1] == "exited": // the same of its exits
+		d.happens(ledger.WasFilled, o, trade.Sell, w[2], w[4])
+	case is && w[1] == "cancelled":
+		d.happens(ledger.WasCancelled, o, o.Order.Side(), "1", "0")
+	case is && w[1] == "declined":
+		d.record(ledger.ProposalEnded{Intent: o.Intent, State: ledger.ApprovalDeclined, By: "p", Reason: "r"})
+	default:
+		return errors.New("no step is written so")
+	}
+	return nil
+}
+
+// doAsk reads NAME: AGENT ORDER instead of NAME, of which both names may be missing.
+func (d *desk) doAsk(step string) (string, error) {
+	text, old, _ := strings.Cut(step, " instead of ")
+	name, rest, named := strings.Cut(text, ": ")
+	if !named {
+		name, rest = "", text
+	}
+	agent, line, _ := strings.Cut(rest, " ")
+	o, err := gatetest.ReadLine(line)
+	if err != nil {
+		return step, err
+	}
+	if e, is := d.orders[old]; old != "" && (!is || d.state.Open(e.Intent) == nil) {
+		return step, fmt.Errorf("no open order is called %s", old)
+	}
+	a := d.ask(name, agent, o, old)
+	a.line = step
+	d.asked = append(d.asked, a)
+	return fmt.Sprintf("%-44s => %s", step, d.words(a)), nil
+}
+
+// words says what a judgement comes to: the verdict, what the limit measured of which bound, what else stops the order,
+// and when to come back.
+func (d *desk) words(a asked) string {
+	said := a.verdict.Effect.String()
+	if len(a.verdict.Halts) > 0 {
+		said = "halt"
+	}
+	switch r := a.row; {
+	case r.Value == "unknown":
+	case r.Value != "":
+		said += " " + r.Value + " of " + strings.Fields(r.Bound)[1]
+	case r.Effect != "":
+		said += " " + r.Effect
+	}
+	for _, r := range a.verdict.Reasons {
+		if r.Rule != "r" || r.Field != a.row.Limit || a.row.Value == "unknown" {
+			said += " " + string(r.Code)
+		}
+	}
+	if at := a.verdict.RetryAfter; !at.IsZero() {
+		said += " until " + at.In(d.zone).Format(time.RFC3339Nano)
+	}
+	return said
+}
