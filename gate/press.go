@@ -162,7 +162,8 @@ func (pr *pressing) approve(tx *journal.Tx, at time.Time, open *ledger.Open) {
 	r, needs := g.secondJudgement(tx, at, open, pr.basis, 0)
 	if r.Effect != policy.Allow {
 		g.record(tx, at, open.Order.Account(), g.judgedAgain(open, r, ledger.ClearsNothing, ledger.Pending{}))
-		pr.refused = refusal(r.Reasons[0].Code, "the order may not be executed any more, so the proposal has ended: %s", r.Reasons[0].Message)
+		why := policy.Decisive(r.Reasons)
+		pr.refused = refusal(why.Code, "the order may not be executed any more, so the proposal has ended: %s", why.Message)
 		return
 	}
 	e := ledger.Approved{Intent: open.Intent, Digest: pr.p.Digest, Person: pr.p.By.name, Channel: pr.p.By.channel}

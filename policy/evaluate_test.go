@@ -327,3 +327,16 @@ func BenchmarkEvaluateDenyEverything(b *testing.B) {
 		}
 	}
 }
+
+// TestDecisiveReasonIsOneThatNoApprovalLifts names of a denial what denies, wherever it stands.
+func TestDecisiveReasonIsOneThatNoApprovalLifts(t *testing.T) {
+	held, denied := policy.Reason{Code: policy.ApprovalRequired, Hold: true}, policy.Reason{Code: policy.ShortSaleNotAllowed}
+	for _, c := range []struct {
+		all  []policy.Reason
+		want policy.Reason
+	}{{nil, policy.Reason{}}, {[]policy.Reason{held}, held}, {[]policy.Reason{held, denied}, denied}, {[]policy.Reason{denied, held}, denied}} {
+		if got := policy.Decisive(c.all); got != c.want {
+			t.Errorf("%v of %v", got, c.all)
+		}
+	}
+}

@@ -45,6 +45,20 @@ type Reason struct {
 	Hold bool   // a person's approval lifts this reason; false is a denial
 }
 
+// Decisive returns the reason to name where there is room for one: the first that no approval lifts, and if there is
+// none the first. It is the zero Reason if there are no reasons.
+func Decisive(reasons []Reason) Reason {
+	for _, r := range reasons {
+		if !r.Hold {
+			return r
+		}
+	}
+	if len(reasons) > 0 {
+		return reasons[0]
+	}
+	return Reason{}
+}
+
 // Verdict is the outcome of an evaluation. The zero Verdict denies.
 type Verdict struct {
 	Effect  Effect

@@ -9,6 +9,7 @@ import (
 
 	"sallyport/gate"
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/trade"
 )
 
@@ -147,8 +148,8 @@ func fate(d ledger.Decision, approved bool, presser, at string) (text string, fi
 
 func blocked(d ledger.Decision, approved bool, presser, at string) string {
 	code, why := "INTERNAL_ERROR", ""
-	if len(d.Reasons) > 0 {
-		code, why = string(d.Reasons[0].Code), ": "+trade.Printable(d.Reasons[0].Message, 200)
+	if r := policy.Decisive(d.Reasons); r.Code != "" {
+		code, why = string(r.Code), ": "+trade.Printable(r.Message, 200)
 	}
 	if !approved && presser != "" {
 		return fmt.Sprintf("%s pressed approve, but the re-check at %s refused: %s%s", presser, at, code, why)

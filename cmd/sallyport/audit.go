@@ -97,7 +97,7 @@ func describeList(ds []ledger.Decision) string {
 // codeRoom is how much of a code fits into the last column of a list, whatever stands in the others.
 const codeRoom = width - len("2006-01-02 15:04  01KB9Y2V6T3M8Q4W5X7Z0A1B2C  cancelled  ")
 
-// auditLine says in parts what was asked; why it was denied, first reason first; what is held against it; and by whom,
+// auditLine says in parts what was asked; the reason that denied it; what is held against it; and by whom,
 // if it was not our default agent.
 func auditLine(d ledger.Decision) string {
 	var parts []string
@@ -106,7 +106,7 @@ func auditLine(d ledger.Decision) string {
 		parts = append(parts, orderLine(d.Order))
 	}
 	if denied {
-		parts = append(parts, clip(string(d.Reasons[0].Code), codeRoom))
+		parts = append(parts, clip(string(policy.Decisive(d.Reasons).Code), codeRoom))
 	}
 	for _, f := range d.Flags {
 		parts = append(parts, clip(f, codeRoom))
