@@ -70,7 +70,7 @@ func (x *Exporter) Record(r journal.Record) error {
 			x.lost, x.lostAt = e.Intent, r.At
 		}
 		if permitted && e.Ruling.Effect == policy.Deny {
-			x.broker(r.At, e.Intent, trade.Rejected, string(e.Ruling.Reasons[0].Code))
+			x.broker(r.At, e.Intent, trade.Rejected, string(policy.Decisive(e.Ruling.Reasons).Code))
 		}
 	case ledger.Concluded:
 		x.broker(r.At, e.Intent, e.Outcome, e.Code)

@@ -11,13 +11,16 @@ import (
 // intent is an intent of the tape: its id there, what the gate made of it, and what becomes of it at the broker.
 type intent struct {
 	id     string
+	number int // of its line among those of intents, from 0
 	intent trade.IntentID
 	agent  trade.Agent
 	reply  reply
+	denied bool            // at once: its id is free
 	shown  ledger.Decision // as it was last written
 
 	order trade.Order
 	venue venue
+	fate  *fate  // of one that was never sent, once the tape says something of it
 	over  uint64 // the number of the record after which it was over; zero while it is open
 }
 

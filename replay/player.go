@@ -37,14 +37,19 @@ type player struct {
 	later  [][]byte // what is written after the decision that the line waits for
 	waits  bool
 
-	count  counters
-	write  func([]byte) error
-	buf    []byte
-	failed error
+	count   counters
+	write   func([]byte) error
+	fills   func(Fill) // may be nil, and so may closing
+	closing func(func(trade.Symbol) (trade.Quote, bool))
+	buf     []byte
+	failed  error
 }
 
 func newPlayer(ctx context.Context, cfg Config, write func([]byte) error) (*player, error) {
-	p := &player{account: cfg.Account, only: cfg.Only, write: write, clock: time.Unix(0, 0).UTC(), tools: map[string]*dialect.Dialect{}}
+	p := &player{
+		account: cfg.Account, only: cfg.Only, write: write, fills: cfg.Fills, closing: cfg.Closing,
+		clock: time.Unix(0, 0).UTC(), tools: map[string]*dialect.Dialect{},
+	}
 	if p.account == "" {
 		p.account = "paper"
 	}
@@ -136,8 +141,8 @@ func (p *player) policy(_ context.Context, l *line) error {
 
 // intent hands an order to the gate, and writes its decision.
 func (p *player) intent(ctx context.Context, l *line) error {
+	p.asking, p.made, p.waits = &intent{id: l.id, number: p.count.Intents, reply: l.reply}, false, true
 	p.count.Intents++
-	p.asking, p.made, p.waits = &intent{id: l.id, reply: l.reply}, false, true
 	c := p.call(l)
 	var d ledger.Decision
 	if l.tool == proposeTool {
@@ -214,9 +219,12 @@ func (p *player) fill(ctx context.Context, l *line) error {
 	}
 	e, ok := p.desk.fill(in, exits, l)
 	if p.passOver(!ok); !ok {
+		p.missed(in, exits, l)
 		return nil
 	}
-	p.count.Fills++
+	if p.count.Fills++; p.fills != nil {
+		p.told(in, e.Side, l, true)
+	}
 	if err = p.gate.Happened(ctx, e); p.gate.State().Open(in.intent) == nil && in.venue == there {
 		p.desk.leave(in, gone)
 	}
@@ -229,6 +237,7 @@ func (p *player) cancel(ctx context.Context, l *line) error {
 	if err != nil {
 		return err
 	}
+	p.dropped(in, exits)
 	if exits {
 		e, ok := p.desk.endExits(in)
 		if p.passOver(!ok); !ok {
@@ -350,6 +359,9 @@ func (p *player) expire(ctx context.Context, upTo time.Time) error {
 // end says how all stands after the last line.
 func (p *player) end() error {
 	p.emit(p.appendFinal(p.buf[:0]))
+	if p.closing != nil {
+		p.closing(func(s trade.Symbol) (trade.Quote, bool) { q, known := p.market.newest[s]; return q, known })
+	}
 	return p.failed
 }
 

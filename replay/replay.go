@@ -27,6 +27,9 @@ type Config struct {
 
 	Instruments *market.Instruments // what orders must fit; nil: every symbol is a US equity
 
+	Fills   func(Fill)                                          // where set, is told of each fill that the tape has of its orders
+	Closing func(newest func(trade.Symbol) (trade.Quote, bool)) // where set, is told at the end what the market showed last
+
 	proved bool // the policy is being tested: it is not tested again
 }
 

@@ -42,10 +42,11 @@ func (p *player) decided(at time.Time, e ledger.Decided) {
 	p.made = true
 	in.intent, in.order, in.agent = e.Intent, e.Order, e.Origin.Agent
 	in.shown = e.Decision(at)
-	if old := p.intents.byID[in.id]; old == nil || e.Ruling.Effect != policy.Deny { // a denial takes nobody's id
+	in.denied = e.Ruling.Effect == policy.Deny
+	if old := p.intents.byID[in.id]; old == nil || old.denied || !in.denied { // a denial takes nobody's id
 		p.intents.add(in)
 	}
-	if e.Ruling.Effect == policy.Deny {
+	if in.denied {
 		p.count.Denied++
 		p.intents.end(in)
 		return
@@ -69,8 +70,8 @@ func standing(d *ledger.Decision) string {
 func reason(e ledger.Event) string {
 	switch e := e.(type) {
 	case ledger.Rejudged:
-		if len(e.Ruling.Reasons) > 0 {
-			return string(e.Ruling.Reasons[0].Code) + ": " + e.Ruling.Reasons[0].Message
+		if r := policy.Decisive(e.Ruling.Reasons); r.Code != "" {
+			return string(r.Code) + ": " + r.Message
 		}
 		return "judged again and sent"
 	case ledger.Concluded:

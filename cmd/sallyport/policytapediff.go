@@ -62,10 +62,11 @@ func (t tally) appendJSON(b []byte) []byte {
 
 // diffTape replays a tape under both policies, and finds the orders that they judge otherwise. Each policy sees the tape
 // as it would have gone under it, so that an order that it blocks leads to no position, and a sell of that is blocked too.
+// What the fills of an order come to is told by the replay under the policy that lets more of it pass.
 func (a *app) diffTape(ctx context.Context, old, new rulesFile, tape string) (*tapeDiff, error) {
 	d := &tapeDiff{old: old, new: new, tape: tape, orders: map[int]*reordered{}}
 	var first []ruled
-	run, err := a.play(ctx, old, tape, func(r ruled) error {
+	before, err := a.play(ctx, old, tape, func(r ruled) error {
 		d.oldSays[r.verdict]++
 		first = append(first, ruled{intent: r.intent, verdict: r.verdict, codes: r.codes})
 		return nil
@@ -73,8 +74,7 @@ func (a *app) diffTape(ctx context.Context, old, new rulesFile, tape string) (*t
 	if err != nil {
 		return nil, err
 	}
-	d.oldKill = run.kill
-	run, err = a.play(ctx, new, tape, func(r ruled) error {
+	after, err := a.play(ctx, new, tape, func(r ruled) error {
 		n := d.intents
 		if d.intents++; n >= len(first) || first[n].intent != r.intent {
 			return fmt.Errorf("%s has changed while it was read", tape)
@@ -88,8 +88,15 @@ func (a *app) diffTape(ctx context.Context, old, new rulesFile, tape string) (*t
 	if err != nil {
 		return nil, err
 	}
-	d.newKill = run.kill
-	return d, a.fillsOf(ctx, tape, d.orders)
+	d.oldKill, d.newKill = before.kill, after.kill
+	for n, o := range d.orders {
+		if o.old.verdict > o.new.verdict {
+			o.proceeds = before.sent.of(n)
+		} else {
+			o.proceeds = after.sent.of(n)
+		}
+	}
+	return d, nil
 }
 
 // of returns the orders that were changed in one way, in the order of the tape.

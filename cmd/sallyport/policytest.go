@@ -133,27 +133,21 @@ func (t *policyTest) own() {
 
 // tape tries the policy on a tape: what was filled there must pass.
 func (t *policyTest) tape(ctx context.Context, a *app, path string) error {
-	stopped, said, n := map[int]*reordered{}, tally{}, 0
+	stopped, said, n := map[int]ruled{}, tally{}, 0
 	run, err := a.play(ctx, t.rules, path, func(r ruled) error {
 		if said[r.verdict]++; r.verdict != policy.Allow {
-			stopped[n] = &reordered{new: r}
+			stopped[n] = r
 		}
 		n++
 		return nil
 	})
-	if err == nil {
-		err = a.fillsOf(ctx, path, stopped)
-	}
 	if err != nil {
 		return err
 	}
 	x := tested{kind: "tape", name: path, detail: plural(uint64(n), "order") + ": " + said.String()}
-	for _, i := range slices.Sorted(maps.Keys(stopped)) {
-		o := stopped[i]
-		if o.filled.Sign() == 0 || run.granted[o.new.intent] {
-			continue
-		}
-		x.points = append(x.points, fmt.Sprintf("%s, %s by %s: %s filled on the tape, and %s", o.new.intent, o.new.text, o.new.agent, o.filled, o.new.because()))
+	for _, i := range slices.Sorted(maps.Keys(run.missed)) {
+		r, filled := stopped[i], run.missed[i].filled
+		x.points = append(x.points, fmt.Sprintf("%s, %s by %s: %s filled on the tape, and %s", r.intent, r.text, r.agent, filled, r.because(run.refused[r.intent])))
 	}
 	if x.passed = len(x.points) == 0; !x.passed {
 		x.detail += "; " + plural(uint64(len(x.points)), "order") + " that the tape fills would not pass"
@@ -165,9 +159,12 @@ func (t *policyTest) tape(ctx context.Context, a *app, path string) error {
 	return nil
 }
 
-// because says what the policy says of an order that does not pass.
-func (r ruled) because() string {
-	if r.verdict == policy.Hold {
+// because says what the policy says of an order that does not pass; refused is why its approval did not count.
+func (r ruled) because(refused string) string {
+	switch {
+	case r.verdict == policy.Hold && refused != "":
+		return "held, and denied when it was approved: " + refused
+	case r.verdict == policy.Hold:
 		return "held, with nobody to approve it: " + strings.Join(r.codes, ", ")
 	}
 	return "denied: " + strings.Join(r.codes, ", ")

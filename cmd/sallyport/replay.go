@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +54,7 @@ not one.`,
 		return a.printLines(func(w *bufio.Writer) error {
 			var out io.Writer = w
 			if !a.json {
-				out = &reel{out: w}
+				out = &printed{each: (&reel{out: w}).line}
 			}
 			return replayProblem(args[0], replay.Run(ctx, cfg, in, out))
 		})
@@ -106,33 +105,8 @@ func replayProblem(tape string, err error) error {
 // reel shows the lines of a replay to people: a line a decision or a change, and at the end how all stands.
 type reel struct {
 	out  *bufio.Writer
-	part []byte
 	date string
 }
-
-// Write implements io.Writer. What is printed of a replay is lines.
-func (r *reel) Write(b []byte) (int, error) {
-	n := len(b)
-	for {
-		line, rest, whole := bytes.Cut(b, []byte{'\n'})
-		if r.part = append(r.part, line...); !whole {
-			return n, nil
-		}
-		v, err := wire.Read(r.part, wire.Limits{Bytes: len(r.part), Depth: reelDepth})
-		if err != nil {
-			return 0, fmt.Errorf("a line of the replay cannot be shown: %w", err)
-		}
-		if err := r.line(v); err != nil {
-			return 0, err
-		}
-		r.part, b = r.part[:0], rest
-	}
-}
-
-// reelDepth bounds how deeply what a replay prints is nested.
-//
-//limit:cli-replay-depth What a replay prints is shown only if it is nested over 8 levels nowhere.
-const reelDepth = 8
 
 const (
 	reelMargin = "                          "
@@ -165,7 +139,7 @@ func reelDecision(v wire.Value) string {
 	if m, n := v.Member("repeated"); n > 0 && m.Text == "true" {
 		word = "repeated"
 	}
-	said := word + ": " + reelOrder(v)
+	said := word + ": " + orderIn(v).Line()
 	reasons, _ := v.Member("reasons")
 	for _, r := range reasons.Elems {
 		said += "\n" + memberText(r, "code") + ": " + printable(memberText(r, "message"))
@@ -173,11 +147,11 @@ func reelDecision(v wire.Value) string {
 	return said
 }
 
-// reelOrder says every term of an order.
-func reelOrder(v wire.Value) string {
+// orderIn returns the order in an object that a replay prints; the zero Order if there is none.
+func orderIn(v wire.Value) trade.Order {
 	m, _ := v.Member("order")
 	o, _ := trade.ReadOrder(m)
-	return o.Line()
+	return o
 }
 
 // reelWord is a state in the words of people.
@@ -212,7 +186,7 @@ func (r *reel) final(v wire.Value) error {
 			for _, y := range x.Value.Members {
 				switch {
 				case y.Name == "order":
-					said += "  " + reelOrder(wire.Value{Members: []wire.Member{y}})
+					said += "  " + orderIn(x.Value).Line()
 				default:
 					said += "  " + y.Name + " " + printable(y.Value.Text)
 				}

