@@ -110,7 +110,7 @@ func (g *Gate) update(ctx context.Context, decide func(*journal.Tx) error) error
 	var halted []ledger.Stop
 	tripped := g.tripped.Load()
 	err := g.journal.Update(ctx, func(tx *journal.Tx) error {
-		g.looked, g.halted = g.now(), nil
+		g.halted = nil
 		latched := g.latch(tx)
 		own = decide(tx)
 		if halted = g.halted; latched {

@@ -113,15 +113,19 @@ func stopMembers(v wire.Value) bool {
 	return v.Kind == wire.Object
 }
 
-// latch records a stop file that is there and a trip of this process, before anything else is decided.
+// latch records a stop file that is there and a trip of this process, before anything else is decided. The file is looked
+// for once for all who are decided together: one that was written before any of them called is seen.
 //
 //limit:gate-stop-file A stop file is recorded as an engaged kill switch by the next decision of any process; removing it resets nothing.
 func (g *Gate) latch(tx *journal.Tx) (latched bool) {
 	st := g.follow.state
-	if stop, there := readStopFile(g.cfg.Home); there && !st.Engaged(stop.Scope) {
-		at, _ := g.moment(tx)
-		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: stop.Scope, By: stop.By, Reason: stop.Reason, Keep: stop.Keep})
-		latched = true
+	if tx.First() {
+		g.looked = g.now()
+		if stop, there := readStopFile(g.cfg.Home); there && !st.Engaged(stop.Scope) {
+			at, _ := g.moment(tx)
+			g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: stop.Scope, By: stop.By, Reason: stop.Reason, Keep: stop.Keep})
+			latched = true
+		}
 	}
 	if why := g.tripped.Load(); why != nil && !st.Engaged(ledger.Scope{}) {
 		at, _ := g.moment(tx)

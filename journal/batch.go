@@ -7,8 +7,13 @@ import (
 
 // Tx is the inside of one Update. It is valid only during decide.
 type Tx struct {
-	b *batch
+	b     *batch
+	later bool // another decide ran in this batch before
 }
+
+// First reports whether this is the first decide of its batch. Every call of the batch was waiting by then: what the first
+// one looks for outside the journal, those after it need not look for again.
+func (tx *Tx) First() bool { return !tx.later }
 
 // batch is what is appended in one transaction, by one decide after another.
 type batch struct {

@@ -26,9 +26,28 @@ type snapshot struct {
 	state []byte
 }
 
-// catchUp brings the follower to the last record. After an error it is to be restored. Outside a transaction the
-// snapshot may be older than what is read then, which does no harm: records stay.
+// catchUp brings the follower to the last record. After an error it is to be restored. While nobody else has committed
+// there is nothing to read: what this process has appended is folded already. The version is read before the records, so
+// that what is committed in between, outside a transaction, is read again at most.
 func (f *fold) catchUp(w *writer) error {
+	version, err := w.version()
+	if err != nil {
+		f.sound = false
+		return err
+	}
+	if f.sound && version == w.folded {
+		return nil
+	}
+	if err := f.readUp(w); err != nil {
+		return err
+	}
+	w.folded = version
+	return nil
+}
+
+// readUp folds the records after the head. Outside a transaction the snapshot may be older than what is read then, which
+// does no harm: records stay.
+func (f *fold) readUp(w *writer) error {
 	var from snapshot
 	restoring := !f.sound
 	f.sound = false // until all went well

@@ -161,9 +161,9 @@ func (j *Journal) newBatch() *batch {
 // decideAll runs the decides one after another. Their own errors are theirs alone; a panic or a breach of a limit is
 // everybody's, since the follower's state is then not what the batch holds.
 func decideAll(b *batch, taken []*request) error {
-	for _, r := range taken {
+	for i, r := range taken {
 		b.begin()
-		r.err = guard(func() error { return r.decide(&Tx{b: b}) })
+		r.err = guard(func() error { return r.decide(&Tx{b: b, later: i > 0}) })
 		if p := (*panicked)(nil); errors.As(r.err, &p) {
 			return r.err
 		}

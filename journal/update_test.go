@@ -415,3 +415,49 @@ func TestCreateRecordsTheFirstOnce(t *testing.T) {
 	update(t, j, f.put("a", "x"))
 	folded(t, j, f)
 }
+
+func TestOnlyTheFirstDecideOfABatchIsFirst(t *testing.T) {
+	j := create(t, newConfig(t, &sums{}))
+	var first []bool
+	note := func(tx *Tx) error { first = append(first, tx.First()); return nil }
+	for _, err := range together(t, j, note, note, note) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(t, j, note)
+	if want := []bool{true, false, false, true}; !slices.Equal(first, want) {
+		t.Fatalf("%v, want %v", first, want)
+	}
+}
+
+// TestRecordsAreReadAgainOnlyAfterSomebodyElseHasCommitted: what a process has appended itself it has folded already.
+func TestRecordsAreReadAgainOnlyAfterSomebodyElseHasCommitted(t *testing.T) {
+	f, g := &sums{}, &sums{}
+	cfg := newConfig(t, f)
+	j := create(t, cfg)
+	cfg.Follower = g
+	other := reopen(t, cfg)
+	has := func(want bool) {
+		t.Helper()
+		if read := j.w.prepared[stFrom] != nil; read != want {
+			t.Fatalf("records were read: %t, want %t", read, want)
+		}
+		j.w.finalize()
+	}
+	update(t, j, f.put("a", "one"))
+	has(true) // on its first look
+	update(t, j, f.put("a", "two"))
+	update(t, j, f.put("a", "three"))
+	has(false)
+	update(t, other, g.put("b", "four"))
+	update(t, j, f.put("a", "five"))
+	has(true)
+	if err := j.Update(t.Context(), func(*Tx) error { return errors.New("sour") }); err == nil {
+		t.Fatal("a decide that fails went well")
+	}
+	update(t, j, f.put("a", "six"))
+	has(false)
+	folded(t, j, f)
+	folded(t, other, g)
+}

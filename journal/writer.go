@@ -19,6 +19,7 @@ const (
 	stBegin statement = iota
 	stCommit
 	stRollback
+	stVersion
 	stHead
 	stFrom
 	stOne
@@ -46,6 +47,7 @@ func (s statement) text() string {
 		stBegin:    `BEGIN IMMEDIATE`,
 		stCommit:   `COMMIT`,
 		stRollback: `ROLLBACK`,
+		stVersion:  `PRAGMA data_version`,
 		stHead:     `SELECT seq FROM records ORDER BY seq DESC LIMIT 1`,
 		stFrom: `SELECT seq, stream, at, CASE WHEN seq > ?1 THEN body END, hash FROM records
 			WHERE seq >= ?1 ORDER BY seq`,
@@ -88,7 +90,11 @@ type writer struct {
 	values   [5 * many]driver.Value      // scratch
 	row      [5]driver.Value             // scratch
 	open     bool                        // a transaction is
+	folded   int64                       // the version at which the follower was last up to date; notFolded: it was at none
 }
+
+// notFolded is no version of the data.
+const notFolded = -1
 
 // do runs f with the connection, and ends the transaction that f left open, whatever happened.
 func (w *writer) do(f func() error) (err error) {
@@ -97,7 +103,7 @@ func (w *writer) do(f func() error) (err error) {
 		if err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
-		w.conn = conn
+		w.conn, w.folded = conn, notFolded
 	}
 	ran, sound := false, false
 	defer func() {
@@ -264,6 +270,20 @@ func (w *writer) commit() error {
 	}
 	w.open = false
 	return nil
+}
+
+// version returns a number that changes when another connection has committed since, and only then. It is this
+// connection's own.
+func (w *writer) version() (version int64, err error) {
+	err = w.query(stVersion, 1, func(row []driver.Value) error {
+		n, ok := row[0].(int64)
+		if !ok {
+			return fmt.Errorf("journal: a version of type %T", row[0])
+		}
+		version = n
+		return nil
+	})
+	return version, err
 }
 
 // records calls each for every record of a query over all columns.
