@@ -113,8 +113,8 @@ func (p *policyFile) worldNow() policy.World {
 func (g *Gate) world() policy.World {
 	w := policy.World{Zone: func(name string) bool { return zoneOf(name) != nil }}
 	if g.cfg.Market != nil {
-		v := g.cfg.Market.Look(policy.Quotes{})
-		w.Symbol = func(s trade.Symbol) bool { return v.Instrument(s).Code != policy.SymbolNotListed }
+		look := sync.OnceValue(func() View { return g.cfg.Market.Look(policy.Quotes{}) }) // a policy of version 1 asks nothing
+		w.Symbol = func(s trade.Symbol) bool { return look().Instrument(s).Code != policy.SymbolNotListed }
 	}
 	return w
 }

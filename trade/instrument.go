@@ -23,16 +23,18 @@ func USEquity(s Symbol) Instrument {
 
 // usEquity is worked out once, because it is asked for with every order.
 var usEquity = func() Instrument {
-	unit := func(text string) Unit {
-		size, _ := ParseDecimal(text)
-		return NewUnit(size)
-	}
 	one := Whole(1)
 	return Instrument{
-		AssetClass: "us_equity", Currency: "USD", Tick: unit("0.01"), TickUnder1: unit("0.0001"),
-		Lot: unit("1"), Minimum: one, Multiplier: one,
+		AssetClass: "us_equity", Currency: "USD", Tick: unit("0.01", 100), TickUnder1: unit("0.0001", 10_000),
+		Lot: unit("1", 1), Minimum: one, Multiplier: one,
 	}
 }()
+
+// unit is NewUnit of a size of which it is known how many make 1: a process that has only begun need not divide.
+func unit(size string, per1 uint32) Unit {
+	d, _ := ParseDecimal(size)
+	return Unit{size: d, per1: Whole(per1)}
+}
 
 // Unit is a smallest step. The zero Unit fits nothing.
 type Unit struct {

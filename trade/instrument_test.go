@@ -27,6 +27,15 @@ func symbolOf(t testing.TB, s string) trade.Symbol {
 	return v
 }
 
+func TestSharesHaveTheUnitsThatTheirStepsHave(t *testing.T) {
+	share := trade.USEquity(symbolOf(t, "AAPL"))
+	for size, have := range map[string]trade.Unit{"0.01": share.Tick, "0.0001": share.TickUnder1, "1": share.Lot} {
+		if want := trade.NewUnit(decimalOf(size)); have != want {
+			t.Errorf("%s: %+v, want %+v", size, have, want)
+		}
+	}
+}
+
 //fault:f102
 //fault:f104
 func TestStepsWithTheirNeighbours(t *testing.T) {

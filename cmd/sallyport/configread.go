@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,7 +116,7 @@ func (r *configReader) sources(name string, v wire.Value) map[string]string {
 	for _, m := range v.Members {
 		_, twice := all[m.Name]
 		switch {
-		case !sourceName.MatchString(m.Name) || m.Name == "file":
+		case !isSourceName(m.Name) || m.Name == "file":
 			r.failAt(m.Offset, "%s names %q; a name of 1 to 32 of a-z 0-9 - _ after a letter is asked, and not file, which is quotes", name, show(m.Name))
 		case twice:
 			r.failAt(m.Offset, "the key %q is given twice", show(name+"."+m.Name))
@@ -128,7 +127,20 @@ func (r *configReader) sources(name string, v wire.Value) map[string]string {
 	return all
 }
 
-var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+// isSourceName reports whether a policy can name quotes so.
+//
+//limit:config-source-name A source of quotes is named by 1 to 32 of a-z 0-9 - _, the first of them a letter.
+func isSourceName(s string) bool {
+	if len(s) < 1 || len(s) > 32 || s[0] < 'a' || s[0] > 'z' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
 
 func (r *configReader) boolean(name string, v wire.Value) bool {
 	if v.Kind != wire.Bool {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -82,6 +83,7 @@ func TestExchangeOfAFileThatIsReplaced(t *testing.T) {
 // TestExchangeOfTwoSources: they must agree, and one that is silent cannot.
 //
 //attack:config-sources
+//attack:config-source-name
 func TestExchangeOfTwoSources(t *testing.T) {
 	home := t.TempDir()
 	at := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
@@ -114,9 +116,16 @@ func TestExchangeOfTwoSources(t *testing.T) {
 	for _, text := range []string{
 		`{"sources": {"file": "x"}}`, `{"sources": {"A": "x"}}`, `{"sources": {"a": "x", "a": "y"}}`, `{"sources": ["x"]}`, `{"sources": {"a": 1}}`,
 		`{"sources": {"a": "x", "b": "x", "c": "x", "d": "x", "e": "x", "f": "x", "g": "x", "h": "x", "i": "x"}}`,
+		`{"sources": {"": "x"}}`, `{"sources": {"1a": "x"}}`, `{"sources": {"-a": "x"}}`, `{"sources": {"a.b": "x"}}`, `{"sources": {"a\n": "x"}}`, `{"sources": {"ä": "x"}}`,
+		`{"sources": {"a` + strings.Repeat("b", 32) + `": "x"}}`,
 	} {
 		if _, err := parseConfig([]byte(text), home); err == nil {
 			t.Errorf("%s is taken", text)
+		}
+	}
+	for _, name := range []string{"z", "a-1_z", "a" + strings.Repeat("9", 31)} {
+		if _, err := parseConfig([]byte(`{"sources": {"`+name+`": "x"}}`), home); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
