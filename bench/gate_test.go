@@ -32,9 +32,12 @@ type decider struct {
 }
 
 func openDecider(home string) (*decider, error) {
-	g, err := gate.Open(context.Background(), gate.Config{
-		Home: home, Now: time.Now, Entropy: func(b *[10]byte) { _, _ = rand.Read(b[:]) },
-	})
+	return deciderOf(gate.Config{Home: home, Now: time.Now})
+}
+
+func deciderOf(cfg gate.Config) (*decider, error) {
+	cfg.Entropy = func(b *[10]byte) { _, _ = rand.Read(b[:]) }
+	g, err := gate.Open(context.Background(), cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +155,31 @@ func fill(t *testing.T, home string, n int) {
 	if err := errorOf(err, d.g.Close()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// aged makes a data directory whose journal has about n records of so many days up to now: 64 orders at a time, each
+// reported back.
+func aged(t *testing.T, n, days int) string {
+	t.Helper()
+	home := filepath.Join(t.TempDir(), "home")
+	bursts := n / 128
+	step := time.Duration(days) * 24 * time.Hour / time.Duration(bursts)
+	var ago atomic.Int64
+	ago.Store(int64(step) * int64(bursts))
+	d, err := deciderOf(gate.Config{Home: home, Create: true, Now: func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range bursts {
+		if _, _, err = d.decisions(64, 64, 64); err != nil {
+			break
+		}
+		ago.Add(-int64(step))
+	}
+	if err := errorOf(err, d.g.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return home
 }
 
 func errorOf(errs ...error) error {

@@ -55,9 +55,9 @@ func TestRatioOfHook(t *testing.T) {
 	if err := os.WriteFile(script, []byte(pythonHook), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	small, large := newHome(t, binary), newHome(t, binary)
+	small, large, busy := newHome(t, binary), aged(t, 100_000, 100), newHome(t, binary)
 	fill(t, small, 10)
-	fill(t, large, 100_000)
+	fill(t, busy, 100_000)
 	database := filepath.Join(t.TempDir(), "python.db")
 	n := 0
 	repeat := func(run func() time.Duration) func() time.Duration {
@@ -83,13 +83,15 @@ func TestRatioOfHook(t *testing.T) {
 		contender{"idle", repeat(func() time.Duration { return timed(t, nil, nil, binary, "version") })},
 		contender{"hook", hookIn(small)},
 		contender{"hook100k", hookIn(large)},
+		contender{"busyday", hookIn(busy)},
 		contender{"python", repeat(func() time.Duration { return timed(t, nil, event(n), python, script, database) })},
 	)
-	for _, name := range []string{"empty", "idle", "hook", "hook100k", "python"} {
+	for _, name := range []string{"empty", "idle", "hook", "hook100k", "busyday", "python"} {
 		fmt.Printf("%-72s %8.2f ms\n", name, median(times[name]).Seconds()*1000)
 	}
 	atMost(t, "hook / the same binary doing nothing", ratio(times["hook"], times["idle"]), 1.7)
 	atMost(t, "the binary doing nothing / an empty Go program", ratio(times["idle"], times["empty"]), 2.5)
 	atMost(t, "hook / Python's standard library doing the same", ratio(times["hook"], times["python"]), 0.5)
-	atMost(t, "hook at 100,000 records / hook at 10 records", ratio(times["hook100k"], times["hook"]), 1.1)
+	atMost(t, "hook at 100,000 records of 100 days / hook at 10 records", ratio(times["hook100k"], times["hook"]), 1.1)
+	atMost(t, "hook at 50,000 orders within a day / hook at 10 records", ratio(times["busyday"], times["hook"]), 4)
 }
