@@ -54,6 +54,7 @@ type settings struct {
 	busy          int64
 	foreignKeys   int64
 	trustedSchema int64
+	queryOnly     int64
 	journalMode   string
 }
 
@@ -78,6 +79,10 @@ func newConnector(cfg Config, fresh bool) (*connector, error) {
 		made.appID = 0
 	}
 	made.set = append(made.set, "PRAGMA synchronous = FULL")
+	//limit:store-look A database that is only looked at cannot be written, and its schema stays as it is.
+	if cfg.Look {
+		made.set, made.want.queryOnly = append(made.set, "PRAGMA query_only = 1"), 1
+	}
 	// What is said here must hold before the first statement; the driver reads it several times. mode=rw makes nothing.
 	c, err := sqlite.NewConnector("file://" + (&url.URL{Path: cfg.Path}).EscapedPath() + "?mode=rw&_txlock=immediate&_defensive=1&_dqs=0&_error_rc=1")
 	if err != nil {
@@ -129,6 +134,7 @@ func (c *connector) check(conn driver.Conn) error {
 	got := settings{
 		synchronous: r.number("PRAGMA synchronous"), busy: r.number("PRAGMA busy_timeout"),
 		foreignKeys: r.number("PRAGMA foreign_keys"), trustedSchema: r.number("PRAGMA trusted_schema"),
+		queryOnly:   r.number("PRAGMA query_only"),
 		journalMode: r.text("PRAGMA journal_mode"),
 	}
 	version := r.number("PRAGMA user_version")

@@ -76,7 +76,7 @@ func checkStrict(tx *Tx) error {
 	return nil
 }
 
-// bringUpToDate refuses a newer schema and migrates an older one.
+// bringUpToDate refuses a newer schema and migrates an older one, unless it is only looked at.
 //
 //limit:store-newer A database with a newer schema than this program knows is refused.
 func (db *DB) bringUpToDate(ctx context.Context, cfg Config) error {
@@ -96,7 +96,7 @@ func (db *DB) bringUpToDate(ctx context.Context, cfg Config) error {
 	case version > len(all):
 		return fmt.Errorf("store: %s has schema version %d and this program knows up to %d; use the newer program",
 			cfg.Path, version, len(all))
-	case version == len(all):
+	case version == len(all), cfg.Look:
 		return nil
 	}
 	return Immediate(ctx, db, func(tx *Tx) error {

@@ -72,6 +72,41 @@ func TestOpenMigratesAnOlderSchemaOnce(t *testing.T) {
 	wg.Wait()
 }
 
+//attack:store-look
+func TestLookingWritesNothingAndKeepsAnOlderSchema(t *testing.T) {
+	cfg := config(t)
+	db := open(t, cfg)
+	if err := Immediate(t.Context(), db, insert("kept")); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	before, err := os.ReadFile(cfg.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Migrations, cfg.Look = schema("-- 1", "ALTER TABLE notes ADD COLUMN mood TEXT;"), true
+	look := open(t, cfg)
+	var text string
+	if err := look.QueryRow("SELECT text FROM notes").Scan(&text); err != nil || text != "kept" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := Immediate(t.Context(), look, insert("more")); err == nil {
+		t.Error("it was written")
+	}
+	look.Close()
+	if after, err := os.ReadFile(cfg.Path); err != nil || string(after) != string(before) {
+		t.Errorf("the file has changed, or %v", err)
+	}
+	cfg.Look = false
+	db = open(t, cfg)
+	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 3"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	cfg.Look = true
+	refused(t, cfg, "newer program")
+}
+
 func TestAFailedMigrationChangesNothing(t *testing.T) {
 	cfg := config(t)
 	open(t, cfg).Close()

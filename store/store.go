@@ -28,6 +28,7 @@ type Config struct {
 	Migrations fs.FS         // 0001_name.sql, 0002_name.sql …: the schema, step by step; the last number is its version
 	Busy       time.Duration // how long a transaction waits for a lock; zero means DefaultBusy
 	Create     bool          // make the database if it is missing
+	Look       bool          // only look: nothing can be written, and an older schema stays as it is
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -58,8 +59,9 @@ type DB struct {
 	gate *Turnstile
 }
 
-// Open opens the database; a missing one is fs.ErrNotExist unless cfg.Create. An older schema is brought up to date, a
-// newer one is refused, and so is a file that others can read or write, a link, or another application's database.
+// Open opens the database; a missing one is fs.ErrNotExist unless cfg.Create. An older schema is brought up to date unless
+// cfg.Look, a newer one is refused, and so is a file that others can read or write, a link, or another application's
+// database.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
