@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -262,6 +263,35 @@ func TestPolicyWhoseTestsFailAllowsNothing(t *testing.T) {
 	d.want(t, "buy AAPL 1@100", "allow")
 	if ran != 1 {
 		t.Fatalf("the tests ran %d times", ran)
+	}
+}
+
+// TestPolicyThatTakesLongToProveAllowsNothingUntilThatIsOnRecord: a hook has not the time, and says what has it.
+func TestPolicyThatTakesLongToProveAllowsNothingUntilThatIsOnRecord(t *testing.T) {
+	with := strings.Replace(book(`"order_quantity": {"deny_above": "50"}`), `"rules":`, `"tests": [{"name": "n", "tape": [{"at": 1}], "expect": [{"at": 1}]}], "rules":`, 1)
+	home := filepath.Join(t.TempDir(), "home")
+	if err := errors.Join(os.Mkdir(home, gate.HomeMode), os.WriteFile(filepath.Join(home, gate.PolicyName), []byte(with), gate.FileMode)); err != nil {
+		t.Fatal(err)
+	}
+	cfg, end := config(home, nil), make(chan struct{})
+	cfg.Market = &exchange{clock: &clock{}}
+	cfg.Trial = func([]byte, *policy.Rulebook) error { <-end; return nil }
+	cfg.ProveWithin = time.Millisecond
+	for range 2 {
+		d := reopen(t, cfg).Authorize(ctx, call(t, "buy", "AAPL", "1", "100", atHook))
+		if said(d) != "deny POLICY_UNPROVED" || !strings.Contains(d.Reasons[0].Message, "'sallyport policy validate'") {
+			t.Fatalf("%s", d.AppendJSON(nil))
+		}
+	}
+	close(end)
+	operator := cfg
+	operator.ProveWithin = 0
+	if err := reopen(t, operator).Prepare(ctx); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Trial = func([]byte, *policy.Rulebook) error { panic("it is on record") }
+	if d := reopen(t, cfg).Authorize(ctx, call(t, "buy", "AAPL", "1", "100", atHook)); said(d) != "allow" {
+		t.Fatalf("%s", d.AppendJSON(nil))
 	}
 }
 

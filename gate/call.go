@@ -56,6 +56,8 @@ type PolicyView struct {
 	Book   *policy.Rulebook // of version 2, in the place of Policy
 	Reason *policy.Reason   // why nothing is allowed; nil if the policy is valid
 
+	Problems []policy.Problem // all that is wrong with a file that is not a policy
+
 	zone *time.Location // of Book
 }
 

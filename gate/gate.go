@@ -39,6 +39,7 @@ type Config struct {
 	Quotes      Quotes           // what people and agents are shown; nil for none
 	Market      Market           // what a policy of version 2 judges by; nil: no quote and no session is known
 	Trial       Trial            // runs a policy's own tests; nil: a policy that has some is not loaded
+	ProveWithin time.Duration    // longer is not spent to find out whether a policy is sound; default: no bound
 	Now         func() time.Time // the clock
 	Entropy     func(*[10]byte)  // fills in random bytes
 
@@ -74,7 +75,7 @@ func (c *Config) complete() error {
 	if !c.Account.IsValid() {
 		return errors.New("gate: the account's name is not 1 to 64 of A-Z a-z 0-9 . _ -")
 	}
-	if c.Deadline < 0 || c.SendWithin < 0 || c.BrokerWait < 0 || c.LockWait < 0 {
+	if c.Deadline < 0 || c.SendWithin < 0 || c.BrokerWait < 0 || c.LockWait < 0 || c.ProveWithin < 0 {
 		return errors.New("gate: a duration is negative")
 	}
 	if c.step == nil {
@@ -155,7 +156,7 @@ func (g *Gate) start(ctx context.Context) error {
 	if err := g.cancelStopped(ctx); err != nil {
 		return err
 	}
-	return g.begin(ctx)
+	return g.Prepare(ctx)
 }
 
 func (g *Gate) openJournal(ctx context.Context) error {

@@ -70,7 +70,7 @@ func (p *policyFile) view() PolicyView {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	again := p.last.Reason != nil && p.last.Reason.Code == policy.PolicyInvalid // what it is compared with may be another now
+	again := p.last.Reason != nil && p.last.Reason.Code != policy.PolicyTestsFail // what it is compared with may be another now
 	if p.last.Raw == nil || again || !bytes.Equal(p.last.Raw, raw) {
 		p.last = viewIn(raw, p.worldNow())
 		p.prove()
@@ -101,19 +101,21 @@ func plain(path string, err error) string {
 
 func (p *policyFile) worldNow() policy.World {
 	if p.world == nil {
-		return (&Gate{}).world()
+		return World(nil)
 	}
 	return p.world()
 }
 
-// world is what a policy is compared with beyond itself: time zones, and the symbols that the broker lists. A list that
-// cannot be read is no fault of the policy; it denies the orders.
+func (g *Gate) world() policy.World { return World(g.cfg.Market) }
+
+// World is what a policy is compared with beyond itself: time zones, and the symbols that the broker lists, if there is a
+// market that knows them. A list that cannot be read is no fault of the policy; it denies the orders.
 //
 //limit:gate-listed A policy of version 2 that names a symbol which the broker does not list is not loaded: POLICY_INVALID.
-func (g *Gate) world() policy.World {
+func World(m Market) policy.World {
 	w := policy.World{Zone: func(name string) bool { return zoneOf(name) != nil }}
-	if g.cfg.Market != nil {
-		look := sync.OnceValue(func() View { return g.cfg.Market.Look(policy.Quotes{}) }) // a policy of version 1 asks nothing
+	if m != nil {
+		look := sync.OnceValue(func() View { return m.Look(policy.Quotes{}) }) // a policy of version 1 asks nothing
 		w.Symbol = func(s trade.Symbol) bool { return look().Instrument(s).Code != policy.SymbolNotListed }
 	}
 	return w
@@ -125,6 +127,10 @@ func viewIn(raw []byte, w policy.World) PolicyView {
 	v := PolicyView{Raw: raw, SHA256: hex.EncodeToString(sum[:])}
 	loaded, err := policy.Load(raw, w)
 	if err != nil {
+		var wrong *policy.ConfigError
+		if errors.As(err, &wrong) {
+			v.Problems = wrong.Problems
+		}
 		v.Reason = &policy.Reason{
 			Code: policy.PolicyInvalid, Field: "policy",
 			Message: fmt.Sprintf("the policy is not valid, so nothing is allowed: %v", err),

@@ -22,7 +22,8 @@ func (v *PolicyView) refuse(r *policy.Reason) {
 
 // sound says why a policy of version 2 is not loaded: its own tests fail, or a bound of it can be seen to stop nothing. It
 // is found out once for these bytes; that it was found is on record, so that a process which lives for one call believes
-// it. The daemon, which may be of a newer release than the record, finds it out for itself.
+// it. The daemon, which may be of a newer release than the record, finds it out for itself. A process that must answer soon
+// denies where finding it out takes longer than it has, and says what does it without a deadline.
 //
 //limit:gate-policy-tests A policy whose own tests fail, or that has tests and nothing that runs them, is not loaded: POLICY_TESTS_FAIL.
 //limit:gate-policy-proof A policy with a bound that no made-up order passes is not loaded: POLICY_INVALID.
@@ -30,7 +31,20 @@ func (g *Gate) sound(v PolicyView) *policy.Reason {
 	if !g.cfg.Daemon && g.loaded() == v.SHA256 {
 		return nil
 	}
-	return soundness(v, g.cfg.Trial)
+	if g.cfg.ProveWithin == 0 {
+		return soundness(v, g.cfg.Trial)
+	}
+	found := make(chan *policy.Reason, 1)
+	go func() { found <- soundness(v, g.cfg.Trial) }() // it ends with the process
+	select {
+	case r := <-found:
+		return r
+	case <-time.After(g.cfg.ProveWithin):
+	}
+	return &policy.Reason{
+		Code: policy.PolicyUnproved, Field: "policy",
+		Message: fmt.Sprintf("whether the policy is sound was not found out within %s, so nothing is allowed; once the operator has run 'sallyport policy validate' it is on record", g.cfg.ProveWithin),
+	}
 }
 
 // loaded returns the SHA-256 of the policy that the journal has as loaded; empty if it cannot be read, which is no harm.
@@ -45,7 +59,13 @@ func (g *Gate) loaded() (sum string) {
 	return sum
 }
 
-func soundness(v PolicyView, trial Trial) *policy.Reason {
+// soundness never panics: what it cannot find out is no.
+func soundness(v PolicyView, trial Trial) (why *policy.Reason) {
+	defer func() {
+		if p := recover(); p != nil {
+			why = &policy.Reason{Code: policy.InternalError, Field: "policy", Message: fmt.Sprintf("the policy's bounds could not be proved, so nothing is allowed: %v", p)}
+		}
+	}()
 	for _, p := range v.Book.Prove() {
 		if p.Stops == nil {
 			return &policy.Reason{
@@ -109,14 +129,11 @@ func (g *Gate) unprepared(at time.Time, by basis) (all []ledger.Event) {
 	return all
 }
 
-// begin prepares the journal for the policy in force, so that the first order is judged like every other.
-func (g *Gate) begin(ctx context.Context) error {
-	by, left := g.basis(ctx), 0
-	err := g.journal.Read(ctx, func() error {
-		left = len(g.unprepared(g.now(), by))
-		return nil
-	})
-	if err != nil || left == 0 {
+// Prepare prepares the journal for the policy in force, so that the first order is judged like every other, and a short
+// process believes that the policy is sound. Where a daemon has the data directory only the daemon does so.
+func (g *Gate) Prepare(ctx context.Context) error {
+	by := g.basis(ctx)
+	if ready, err := g.prepared(ctx, by); ready || err != nil {
 		return err
 	}
 	return g.update(ctx, func(tx *journal.Tx) error {
@@ -124,4 +141,15 @@ func (g *Gate) begin(ctx context.Context) error {
 		g.prepare(tx, at, by)
 		return nil
 	})
+}
+
+// Prepared reports whether everything is on record that the policy in force needs, or is for a daemon to record.
+func (g *Gate) Prepared(ctx context.Context) (bool, error) { return g.prepared(ctx, g.basis(ctx)) }
+
+func (g *Gate) prepared(ctx context.Context, by basis) (ready bool, err error) {
+	err = g.journal.Read(ctx, func() error {
+		ready = g.follow.state.Owned() && !g.cfg.Daemon || len(g.unprepared(g.now(), by)) == 0
+		return nil
+	})
+	return ready, err
 }

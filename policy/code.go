@@ -19,6 +19,7 @@ const (
 	PolicyUnreadable   trade.Code = "POLICY_UNREADABLE"
 	PolicyInvalid      trade.Code = "POLICY_INVALID"
 	PolicyTestsFail    trade.Code = "POLICY_TESTS_FAIL"
+	PolicyUnproved     trade.Code = "POLICY_UNPROVED"
 	KillSwitchActive   trade.Code = "KILL_SWITCH_ACTIVE"
 	JournalUnavailable trade.Code = "JOURNAL_UNAVAILABLE"
 	IDReused           trade.Code = "ID_REUSED"
@@ -157,6 +158,7 @@ func SystemCodes() []trade.CodeRow {
 		{Code: PolicyUnreadable, Meaning: "The policy file is missing, cannot be read, is over 1 MiB, is not a regular file, belongs to another user or can be written by group or others.", Repair: "The operator repairs the file or its permissions; nothing is allowed until then."},
 		{Code: PolicyInvalid, Meaning: "The policy file is not a valid policy, or no policy is in force.", Repair: "The operator runs `sallyport policy validate`, which names every problem and its place."},
 		{Code: PolicyTestsFail, Meaning: "The tests that the policy file brings along fail, or cannot be run, so the policy is not loaded and nothing is allowed.", Repair: "The operator corrects the rules or the tests; `sallyport policy test` says which fail."},
+		{Code: PolicyUnproved, Meaning: "A process that has to answer soon, such as a hook, has not found out in time whether every bound of a large policy stops something and its tests pass, so it allows nothing.", Repair: "The operator runs `sallyport policy validate` after an edit of the policy, which finishes and leaves that on record."},
 		{Code: KillSwitchActive, Meaning: "The kill switch is engaged.", Repair: "Stop. Only a person may reset it."},
 		{Code: JournalUnavailable, Meaning: "The decision could not be recorded durably, so nothing was decided and nothing was executed.", Repair: "Try again after retry_after; if it stays so, the operator runs `sallyport doctor`."},
 		{Code: IDReused, Meaning: "This tool-call id or client order id already stands for another order.", Repair: "Use a new id for another order; send the same terms to see the first result."},

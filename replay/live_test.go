@@ -61,28 +61,9 @@ func (q *quotes) Quote(s trade.Symbol) (trade.Quote, bool, error) {
 	return x, ok, nil
 }
 
-// look is the live gate's market.
-type look struct {
-	*quotes
-	by policy.Quotes
-}
-
-func (q *quotes) Look(by policy.Quotes) gate.View { return look{q, by} }
-
-func (l look) Quote(s trade.Symbol, at time.Time) policy.QuoteFact {
-	b := market.Bounds{MaxAge: l.by.MaxAge, MaxSpreadBPS: l.by.MaxSpread, MaxDivergenceBPS: l.by.MaxDivergence.Value}
-	f := market.Look([]market.Named{{Name: "file", Source: l.quotes}}, s, at, b)
-	return policy.QuoteFact{Code: f.Code, Bid: f.Bid, Ask: f.Ask, Last: f.Last, Age: f.Age}
-}
-
-func (l look) Instrument(s trade.Symbol) policy.InstrumentFact {
-	i, _ := (*market.Instruments)(nil).Of(s)
-	return policy.InstrumentFact{Instrument: i}
-}
-
-func (l look) Session(at time.Time) policy.SessionFact {
-	s := l.calendar.Session(at)
-	return policy.SessionFact{Code: s.Code, Regular: s.Regular, Extended: s.Extended, RegularOpens: s.RegularOpens, ExtendedOpens: s.ExtendedOpens}
+// Look is the live gate's market.
+func (q *quotes) Look(by policy.Quotes) gate.View {
+	return &replay.View{Sources: []market.Named{{Name: "file", Source: q}}, Bounds: replay.BoundsOf(by), Calendar: q.calendar}
 }
 
 func newLife(t *testing.T, raw []byte, seed uint64) *life {

@@ -3,7 +3,6 @@ package replay
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"sallyport/gate"
 	"sallyport/market"
@@ -12,21 +11,17 @@ import (
 )
 
 // exchange is what the tape has shown of the market so far, under every name that a policy has for a source of quotes. It
-// implements gate.Market and gate.View: it changes only between two calls of the gate.
+// implements gate.Market: its view changes only between two calls of the gate.
 type exchange struct {
-	newest   map[trade.Symbol]trade.Quote
-	calendar *market.Calendar
-	list     *market.Instruments
-
-	names   []string
-	sources []market.Named
-	bounds  market.Bounds
+	newest map[trade.Symbol]trade.Quote
+	names  []string // of the view's sources
+	view   View
 }
 
 // newExchange returns a market that has shown nothing.
 func newExchange(list *market.Instruments) (exchange, error) {
 	calendar, err := market.NewYork()
-	return exchange{newest: map[trade.Symbol]trade.Quote{}, calendar: calendar, list: list}, err
+	return exchange{newest: map[trade.Symbol]trade.Quote{}, view: View{Calendar: calendar, List: list}}, err
 }
 
 // show takes in a quote line.
@@ -49,35 +44,12 @@ func (t tape) Quote(s trade.Symbol) (trade.Quote, bool, error) {
 
 // Look implements gate.Market.
 func (x *exchange) Look(by policy.Quotes) gate.View {
-	x.bounds = market.Bounds{MaxAge: by.MaxAge, MaxSpreadBPS: by.MaxSpread, MaxDivergenceBPS: by.MaxDivergence.Value}
+	x.view.Bounds = BoundsOf(by)
 	if !slices.Equal(x.names, by.Sources) {
-		x.names, x.sources = by.Sources, nil
+		x.names, x.view.Sources = by.Sources, nil
 		for _, name := range by.Sources {
-			x.sources = append(x.sources, market.Named{Name: name, Source: tape{x}})
+			x.view.Sources = append(x.view.Sources, market.Named{Name: name, Source: tape{x}})
 		}
 	}
-	return x
-}
-
-// Quote implements gate.View.
-func (x *exchange) Quote(s trade.Symbol, at time.Time) policy.QuoteFact {
-	f := market.Look(x.sources, s, at, x.bounds)
-	return policy.QuoteFact{Code: f.Code, Bid: f.Bid, Ask: f.Ask, Last: f.Last, Age: f.Age}
-}
-
-// Instrument implements gate.View.
-func (x *exchange) Instrument(s trade.Symbol) policy.InstrumentFact {
-	i, ok := x.list.Of(s)
-	if !ok {
-		return policy.InstrumentFact{Code: policy.SymbolNotListed}
-	}
-	return policy.InstrumentFact{Instrument: i}
-}
-
-// Session implements gate.View.
-func (x *exchange) Session(at time.Time) policy.SessionFact {
-	s := x.calendar.Session(at)
-	return policy.SessionFact{
-		Code: s.Code, Regular: s.Regular, Extended: s.Extended, RegularOpens: s.RegularOpens, ExtendedOpens: s.ExtendedOpens,
-	}
+	return &x.view
 }

@@ -268,6 +268,10 @@ func (r *reading) policy() gate.PolicyView {
 		r.fail("policy_sha256")
 	}
 	parsed, err := policy.Load(raw, policy.World{})
+	var wrong *policy.ConfigError
+	if errors.As(err, &wrong) {
+		v.Problems = wrong.Problems
+	}
 	switch {
 	case err == nil && v.Reason == nil:
 		v.Policy, v.Book = parsed.V1, parsed.V2

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +87,7 @@ func (e *examination) examine(ctx context.Context) {
 	e.files()
 	e.secrets()
 	e.quotes()
+	e.instruments()
 	e.gate(ctx)
 	e.connection(ctx)
 	e.person(ctx)
@@ -114,7 +117,8 @@ func (e *examination) directory() bool {
 // files examines who can change or read what lies in the data directory.
 func (e *examination) files() {
 	good := true
-	paths := []string{e.cfg.Policy, e.cfg.Quotes}
+	given := e.given()
+	paths := slices.Clone(given)
 	for _, n := range []string{configName, gate.JournalName, gate.JournalName + "-wal", gate.JournalName + "-shm", paperName, paperName + "-wal", paperName + "-shm"} {
 		paths = append(paths, filepath.Join(e.home, n))
 	}
@@ -127,17 +131,17 @@ func (e *examination) files() {
 			e.finding("files", "Make it readable for this user.", "%s", plain(err))
 		case othersCanChange(fi) != "":
 			e.finding("files", "chmod 600 "+showPath(path)+" as its owner.", "%s %s", showPath(path), othersCanChange(fi))
-		case i >= 2 && filepath.Base(path) == configName && fi.Mode().Perm()&0o077 != 0:
+		case i >= len(given) && filepath.Base(path) == configName && fi.Mode().Perm()&0o077 != 0:
 			e.note("files", "others can read %s (mode %04o); it holds no secret", showPath(path), fi.Mode().Perm())
 			continue
-		case i >= 2 && fi.Mode().Perm()&0o077 != 0:
+		case i >= len(given) && fi.Mode().Perm()&0o077 != 0:
 			e.finding("files", "chmod 600 "+showPath(path), "others can read %s (mode %04o)", showPath(path), fi.Mode().Perm())
 		default:
 			continue
 		}
 		good = false
 	}
-	for _, path := range []string{e.cfg.Policy, e.cfg.Quotes} { // who can write the directory can replace the file
+	for _, path := range given { // who can write the directory can replace the file
 		dir := filepath.Dir(path)
 		fi, err := os.Stat(dir)
 		if err == nil && dir != e.home && fi.Mode()&os.ModeSticky == 0 && othersCanChange(fi) != "" {
@@ -148,6 +152,15 @@ func (e *examination) files() {
 	if good {
 		e.ok("files", "nobody else can change them")
 	}
+}
+
+// given are the files that the operator gives: by them it is judged, and who can write them decides.
+func (e *examination) given() []string {
+	paths := []string{e.cfg.Policy, e.cfg.Quotes, e.cfg.Instruments}
+	for _, name := range slices.Sorted(maps.Keys(e.cfg.Sources)) {
+		paths = append(paths, e.cfg.Sources[name])
+	}
+	return paths
 }
 
 func (e *examination) quotes() {
@@ -185,6 +198,7 @@ func (e *examination) gate(ctx context.Context) {
 	e.ok("journal", "opened; schema is this version's, synchronous FULL, as read back")
 	v := g.Policy()
 	e.policy(&v)
+	e.prepared(ctx, g.Gate, v)
 	if err := g.Ready(ctx); err != nil {
 		e.finding("locks", "Put the data directory in order: journal.db.next, journal.db.main and run are Sallyport's own.",
 			"nothing can be recorded: %s", plain(err))

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"context"
 	"time"
 
 	"sallyport/gate"
@@ -14,19 +14,16 @@ func (e *examination) policy(v *gate.PolicyView) {
 	const name = "policy"
 	if v == nil {
 		raw, refused, err := readOwned(e.cfg.Policy)
-		v = &gate.PolicyView{SHA256: hashOf(raw)}
-		if err == nil {
-			var loaded policy.Either
-			loaded, err = policy.Load(raw, world())
-			v.Policy, v.Book = loaded.V1, loaded.V2
-			refused = "it is not valid"
-		}
-		if err != nil {
-			v.Reason = &policy.Reason{Code: policy.PolicyUnreadable, Message: strings.TrimPrefix(refused+": "+err.Error(), ": ")}
+		v = &gate.PolicyView{Reason: &policy.Reason{Code: policy.PolicyUnreadable, Message: refused}}
+		switch {
+		case err == nil:
+			*v = installationOf(e.home, e.cfg).draft(e.app, raw)
+		case refused == "":
+			v.Reason.Message = err.Error()
 		}
 	}
 	if v.Reason != nil {
-		e.finding(name, policyRepair(v.Reason, e.cfg.Policy), "%s", policyText(v.Reason))
+		e.finding(name, policyRepair(v.Reason, e.cfg.Policy), "%s", policyText(*v))
 		return
 	}
 	e.ok(name, "valid, SHA-256 %s", clip(v.SHA256, 22))
@@ -36,6 +33,19 @@ func (e *examination) policy(v *gate.PolicyView) {
 	if v.Book != nil {
 		e.bounds(v.Book)
 		e.world(v.Book)
+	}
+}
+
+// prepared says whether a process that has no time to find out that the policy is sound can read it in the journal.
+func (e *examination) prepared(ctx context.Context, g *gate.Gate, v gate.PolicyView) {
+	if v.Reason != nil {
+		return
+	}
+	switch ready, err := g.Prepared(ctx); {
+	case err != nil:
+		e.finding("policy", "Try again; see that the disk is in order.", "whether it is on record cannot be read: %s", plain(err))
+	case !ready:
+		e.note("policy", "that it is sound is not on record yet, so a hook has to find it out before it answers; 'sallyport policy validate' leaves it there")
 	}
 }
 
@@ -86,10 +96,15 @@ func (e *examination) world(b *policy.Rulebook) {
 	default:
 		e.ok("calendar", "until %s", calendar.Expires().Format(time.DateOnly))
 	}
-	list, err := (&market.Listing{Path: e.cfg.Instruments, Optional: !e.cfg.Listed}).Instruments()
+}
+
+// instruments examines what orders must fit: the venue asks it of every order, whatever the version of the policy.
+func (e *examination) instruments() {
+	in := installationOf(e.home, e.cfg)
+	list, err := in.listed()
 	switch {
 	case err != nil:
-		e.finding("instruments", "Correct the line, write the file anew, or take instruments out of "+configName+"; until then orders are denied.", "%s", plain(err))
+		e.finding("instruments", in.repairList()+"; until then every order is refused.", "%s", plain(err))
 	case list == nil:
 		e.ok("instruments", "no %s; every symbol is a US equity", showPath(e.cfg.Instruments))
 	default:

@@ -2,11 +2,11 @@ package main
 
 import (
 	"sync"
-	"time"
 
 	"sallyport/gate"
 	"sallyport/market"
 	"sallyport/policy"
+	"sallyport/replay"
 	"sallyport/trade"
 )
 
@@ -21,9 +21,9 @@ type exchange struct {
 }
 
 // newExchange returns the market of a configuration.
-func newExchange(cfg config, quotes *market.File) *exchange {
+func newExchange(cfg config) *exchange {
 	x := &exchange{
-		sources: map[string]*market.File{"file": quotes},
+		sources: map[string]*market.File{"file": {Path: cfg.Quotes}},
 		listing: market.Listing{Path: cfg.Instruments, Optional: !cfg.Listed},
 	}
 	for name, path := range cfg.Sources {
@@ -32,20 +32,21 @@ func newExchange(cfg config, quotes *market.File) *exchange {
 	return x
 }
 
+// quotes are what the policy knows as the source file, and what the paper venue fills by.
+func (x *exchange) quotes() *market.File { return x.sources["file"] }
+
 // Look implements gate.Market. A file is read here, if it has changed, and not when the view is asked.
 func (x *exchange) Look(by policy.Quotes) gate.View {
 	x.once.Do(func() { x.calendar, _ = market.NewYork() }) // without one every session is unavailable
-	v := &view{calendar: x.calendar, bounds: market.Bounds{
-		MaxAge: by.MaxAge, MaxSpreadBPS: by.MaxSpread, MaxDivergenceBPS: by.MaxDivergence.Value,
-	}}
-	v.list, v.unlisted = x.listing.Instruments()
+	v := &replay.View{Calendar: x.calendar, Bounds: replay.BoundsOf(by)}
+	v.List, v.Unlisted = x.listing.Instruments()
 	for _, name := range by.Sources {
 		from := market.Named{Name: name}
 		if file := x.sources[name]; file != nil {
 			book, err := file.Book()
 			from.Source = page{book, err}
 		}
-		v.sources = append(v.sources, from)
+		v.Sources = append(v.Sources, from)
 	}
 	return v
 }
@@ -60,39 +61,4 @@ type page struct {
 func (p page) Quote(s trade.Symbol) (trade.Quote, bool, error) {
 	q, ok := p.book.Quote(s)
 	return q, ok, p.err
-}
-
-// view is the market at one look.
-type view struct {
-	sources  []market.Named
-	bounds   market.Bounds
-	calendar *market.Calendar
-	list     *market.Instruments
-	unlisted error // why there is no list
-}
-
-// Instrument implements gate.View.
-func (v *view) Instrument(s trade.Symbol) policy.InstrumentFact {
-	if v.unlisted != nil {
-		return policy.InstrumentFact{Code: policy.InstrumentUnavailable}
-	}
-	i, ok := v.list.Of(s)
-	if !ok {
-		return policy.InstrumentFact{Code: policy.SymbolNotListed}
-	}
-	return policy.InstrumentFact{Instrument: i}
-}
-
-// Quote implements gate.View.
-func (v *view) Quote(s trade.Symbol, at time.Time) policy.QuoteFact {
-	f := market.Look(v.sources, s, at, v.bounds)
-	return policy.QuoteFact{Code: f.Code, Bid: f.Bid, Ask: f.Ask, Last: f.Last, Age: f.Age}
-}
-
-// Session implements gate.View.
-func (v *view) Session(at time.Time) policy.SessionFact {
-	s := v.calendar.Session(at)
-	return policy.SessionFact{
-		Code: s.Code, Regular: s.Regular, Extended: s.Extended, RegularOpens: s.RegularOpens, ExtendedOpens: s.ExtendedOpens,
-	}
 }

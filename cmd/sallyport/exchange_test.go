@@ -19,7 +19,7 @@ func TestExchangeOfAFileThatIsReplaced(t *testing.T) {
 	path := filepath.Join(home, "quotes.jsonl")
 	at := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 	cfg := defaultConfig(home)
-	x := newExchange(cfg, &market.File{Path: path})
+	x := newExchange(cfg)
 	spread, _ := trade.ParseDecimal("200")
 	by := policy.Quotes{Sources: []string{"file"}, MaxAge: 30 * time.Second, MaxSpread: spread}
 	aapl, _ := trade.ParseSymbol("AAPL")
@@ -91,7 +91,7 @@ func TestExchangeOfTwoSources(t *testing.T) {
 	if err != nil || cfg.Sources["second"] != filepath.Join(home, "two.jsonl") {
 		t.Fatalf("%+v, %v", cfg.Sources, err)
 	}
-	x := newExchange(cfg, &market.File{Path: cfg.Quotes})
+	x := newExchange(cfg)
 	bps, _ := trade.ParseDecimal("100")
 	by := policy.Quotes{Sources: []string{"file", "second"}, MaxAge: time.Minute, MaxSpread: bps, MaxDivergence: policy.Known{Value: bps, Known: true}}
 	aapl, _ := trade.ParseSymbol("AAPL")
@@ -135,7 +135,7 @@ func TestExchangeSaysWhatIsListedAndWhen(t *testing.T) {
 	cfg := defaultConfig(home)
 	at := time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 	look := func() (apple, other policy.InstrumentFact) {
-		v := newExchange(cfg, &market.File{Path: cfg.Quotes}).Look(policy.Quotes{})
+		v := newExchange(cfg).Look(policy.Quotes{})
 		if s := v.Session(at); s.Code != "" || !s.Regular {
 			t.Fatalf("%+v", s)
 		}

@@ -138,10 +138,10 @@ func (a *app) body(ctx context.Context, arg string) ([]byte, error) {
 	return raw, nil
 }
 
-// callOf parses the arguments of one tool into a guarded call for the paper venue.
+// callOf parses the arguments of one tool into a guarded call, for the account that the tool's orders are for.
 func callOf(d *dialect.Dialect, raw []byte, o gate.Origin) gate.Call {
-	order, tags, faults := d.Parse(paperAccount, raw)
-	return gate.Call{Origin: o, Dialect: d.Name, Account: paperAccount, Order: order, Tags: tags, Faults: faults, Raw: raw}
+	order, tags, faults := d.Parse(d.Account, raw)
+	return gate.Call{Origin: o, Dialect: d.Name, Account: d.Account, Order: order, Tags: tags, Faults: faults, Raw: raw}
 }
 
 // decided prints a decision and ends the command with its code.

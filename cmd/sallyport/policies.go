@@ -8,13 +8,11 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sallyport/gate"
 	"sallyport/policy"
-	"sallyport/replay"
 	"sallyport/trade"
 	"sallyport/wire"
 )
@@ -36,6 +34,20 @@ could be written by somebody else, every order is denied.`,
 // view reads the policy in force, here or at the daemon that is configured where there is no data directory here. Then
 // the configuration names no file.
 func (a *app) view(ctx context.Context) (v gate.PolicyView, cfg config, err error) {
+	return a.viewAnd(ctx, func(opened) {})
+}
+
+// viewPrepared is view, and leaves on record that the policy is sound, so that processes which have no time to find that
+// out believe it.
+func (a *app) viewPrepared(ctx context.Context) (v gate.PolicyView, cfg config, err error) {
+	return a.viewAnd(ctx, func(g opened) {
+		if err := g.Prepare(ctx); err != nil {
+			a.note("that the policy is sound could not be put on record, so a hook has to find it out: %s", plain(err))
+		}
+	})
+}
+
+func (a *app) viewAnd(ctx context.Context, and func(opened)) (v gate.PolicyView, cfg config, err error) {
 	err = a.read(ctx, reading, func(f far) error {
 		v = f.Policy()
 		if v.Reason != nil && v.Reason.Code == policy.DaemonUnreachable {
@@ -44,6 +56,7 @@ func (a *app) view(ctx context.Context) (v gate.PolicyView, cfg config, err erro
 		return nil
 	}, func(g opened, c config) error {
 		v, cfg = g.Policy(), c
+		and(g)
 		return nil
 	})
 	return v, cfg, err
@@ -54,7 +67,7 @@ func inForce(v gate.PolicyView, cfg config) error {
 	if v.Reason == nil {
 		return nil
 	}
-	return policyProblem(v.Reason, policyRepair(v.Reason, cfg.Policy))
+	return policyProblem(v, policyRepair(v.Reason, cfg.Policy))
 }
 
 // policyRepair says what helps where the policy in force allows nothing.
@@ -72,17 +85,24 @@ func policyRepair(r *policy.Reason, path string) string {
 	return "Make it a small regular file of this user: chmod 600 " + showPath(path) + "; until then every order is denied."
 }
 
-// policyProblem says why a policy is not used: each thing that is wrong on a line of its own.
-func policyProblem(r *policy.Reason, repair string) *problem {
-	return finding(repair, "%s: %s", r.Code, policyText(r)).coded(r.Code)
+// policyProblem says why a policy is not used.
+func policyProblem(v gate.PolicyView, repair string) *problem {
+	return finding(repair, "%s: %s", v.Reason.Code, policyText(v)).coded(v.Reason.Code)
 }
 
-// policyText shows a reason of a policy, each problem on a line of its own.
-func policyText(r *policy.Reason) string {
-	text := plainText(trade.Printable(r.Message, 1<<20))
-	if r.Code == policy.PolicyInvalid {
-		text = strings.ReplaceAll(text, "; line ", "\n  line ")
-		text = strings.Replace(text, "nothing is allowed: line ", "nothing is allowed:\n  line ", 1)
+// policyText says why a policy is not used: everything that is wrong with a file that is none, or the reason that there is.
+func policyText(v gate.PolicyView) string {
+	if len(v.Problems) > 0 {
+		return notValid("the policy", v.Problems)
+	}
+	return plainText(trade.Printable(v.Reason.Message, 1<<20))
+}
+
+// notValid says what is wrong with a policy file, each thing on a line of its own.
+func notValid(what string, problems []policy.Problem) string {
+	text := what + " is not valid, so nothing is allowed:"
+	for _, p := range problems {
+		text += "\n  " + trade.Printable(p.String(), 1<<20)
 	}
 	return text
 }
@@ -125,6 +145,11 @@ func policyValidateCommand(a *app) *cobra.Command {
 		Long: `Say whether the policy in force is valid, or the one in FILE, a draft anywhere, or
 with - on standard input. A file that the gate would refuse because of its owner
 or mode is not valid. A policy that is valid and can allow nothing is warned of.
+
+That the policy in force is sound, its bounds and its own tests, is left on record: a
+hook, which has to answer at once, then need not find it out. After an edit of a large
+policy of version 2 run this before the next order.
+
 Exit code 0 means valid, 1 not valid.`,
 		Example:           "  sallyport policy validate\n  sallyport policy validate draft.json",
 		ValidArgsFunction: files,
@@ -136,7 +161,7 @@ Exit code 0 means valid, 1 not valid.`,
 			return err
 		}
 		v := d.view
-		warnings := warningsOfRules(d.rules)
+		warnings := warningsOfRules(v)
 		if a.json {
 			b := append(wire.AppendName([]byte{'{'}, "valid"), trueOrFalse(v.Reason == nil)...)
 			b = wire.AppendText(b, "path", d.path)
@@ -145,13 +170,13 @@ Exit code 0 means valid, 1 not valid.`,
 				b = wire.AppendText(b, "code", string(v.Reason.Code))
 				b = wire.AppendText(b, "message", plainText(v.Reason.Message))
 				b = wire.AppendText(b, "repair", d.repair)
-				b = appendProblems(wire.AppendName(b, "problems"), d.problems())
+				b = appendProblems(wire.AppendName(b, "problems"), v.Problems)
 			}
 			b = append(appendTexts(wire.AppendName(b, "warnings"), warnings), '}')
 			return errors.Join(a.printJSON(b), resultIf(v.Reason != nil))
 		}
 		if v.Reason != nil {
-			return policyProblem(d.reason(), d.repair)
+			return policyProblem(v, d.repair)
 		}
 		a.printf("%s is valid.\nSHA-256 %s\n", showPath(d.path), v.SHA256)
 		for _, w := range warnings {
@@ -202,43 +227,18 @@ func warningsOf(p *policy.Policy) (warnings []string) {
 }
 
 // warningsOfRules says what a valid policy of either version can never allow or stop.
-func warningsOfRules(rules policy.Either) []string {
-	if rules.V2 != nil {
-		return rules.V2.Dormant()
+func warningsOfRules(v gate.PolicyView) []string {
+	if v.Book != nil {
+		return v.Book.Dormant()
 	}
-	return warningsOf(rules.V1)
+	return warningsOf(v.Policy)
 }
 
 // draft is a policy that is looked at, and where it lies.
 type draft struct {
 	view   gate.PolicyView
-	rules  policy.Either
 	path   string
 	repair string // of what is wrong with it
-}
-
-// problems are all the things that keep the file from being read as a policy.
-func (d draft) problems() []policy.Problem {
-	_, err := policy.Load(d.view.Raw, world())
-	var wrong *policy.ConfigError
-	if d.view.Raw == nil || !errors.As(err, &wrong) {
-		return nil
-	}
-	return wrong.Problems
-}
-
-// reason is why it is not used, with all problems where the reason itself names the first of them.
-func (d draft) reason() *policy.Reason {
-	r := *d.view.Reason
-	if problems := d.problems(); len(problems) > 0 {
-		all := make([]string, len(problems))
-		for i, p := range problems {
-			all[i] = p.String()
-		}
-		before, _, _ := strings.Cut(r.Message, "nothing is allowed: ")
-		r.Message = before + "nothing is allowed: " + strings.Join(all, "; ")
-	}
-	return &r
 }
 
 // appendProblems appends problems as a list of objects; line and column are 0 where the file as a whole is meant.
@@ -259,22 +259,23 @@ func appendProblems(b []byte, problems []policy.Problem) []byte {
 // draft reads the policy in FILE, on standard input, or the one in force.
 func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 	if len(args) == 0 {
-		v, cfg, err := a.view(ctx)
+		v, cfg, err := a.viewPrepared(ctx)
 		d := draft{view: v, path: cfg.Policy}
 		if d.path == "" {
 			d.path = "the policy of the daemon"
 		}
 		if v.Reason != nil {
 			d.repair = policyRepair(v.Reason, cfg.Policy)
-		} else if err == nil {
-			d.rules, err = policy.Load(v.Raw, world())
 		}
 		return d, err
+	}
+	in, err := a.installation()
+	if err != nil {
+		return draft{}, err
 	}
 	d := draft{path: args[0], repair: "Correct " + showPath(args[0]) + "."}
 	var raw []byte
 	var refused string
-	var err error
 	if args[0] == "-" {
 		d.path, d.repair = "standard input", "Correct it."
 		raw, err = readLimited(interruptible(ctx, a.stdin), d.path)
@@ -289,12 +290,7 @@ func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 	case err != nil:
 		return d, usage("Name a policy file, or none for the policy in force.", "the policy cannot be read: %s", plain(err))
 	}
-	d.view = gate.PolicyView{Raw: raw, SHA256: hashOf(raw)}
-	if d.rules, err = policy.Load(raw, world()); err != nil {
-		d.view.Reason = &policy.Reason{Code: policy.PolicyInvalid, Field: "policy", Message: "it is not valid, so nothing is allowed: " + err.Error()}
-	} else if d.rules.V2 != nil { // a gate proves its bounds and runs its tests besides
-		d.view.Reason = gate.EmptyChecker(gate.Config{Now: a.now, Trial: replay.Trial}, raw).Policy().Reason
-	}
+	d.view = in.draft(a, raw)
 	return d, nil
 }
 

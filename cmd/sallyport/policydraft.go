@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"sallyport/policy"
 	"sallyport/wire"
@@ -11,30 +10,23 @@ import (
 
 // rulesFile is a valid policy that a tool works on, wherever it lies and whoever owns it: it is not in force there.
 type rulesFile struct {
+	in   installation
 	path string
 	raw  []byte
 	policy.Either
 }
 
-// world is what a policy is compared with beyond itself: the time zones that the program knows.
-func world() policy.World {
-	return policy.World{Zone: func(name string) bool {
-		if name == "" || name == "Local" {
-			return false
-		}
-		_, err := time.LoadLocation(name)
-		return err == nil
-	}}
-}
-
 // readRules reads the policy at a path, on standard input where that is -, or where there is no path the one in force.
 // What is not valid is a problem of usage that says everything that is wrong, since there is nothing to work on.
 func (a *app) readRules(ctx context.Context, path string) (rulesFile, error) {
-	f := rulesFile{path: path}
-	var err error
+	in, err := a.installation()
+	if err != nil {
+		return rulesFile{}, err
+	}
+	f := rulesFile{in: in, path: path}
 	switch path {
 	case "":
-		return a.rulesInForce(ctx)
+		return a.rulesInForce(ctx, in)
 	case "-":
 		f.path = "standard input"
 		f.raw, err = readLimited(interruptible(ctx, a.stdin), f.path)
@@ -52,24 +44,24 @@ func (a *app) readRules(ctx context.Context, path string) (rulesFile, error) {
 }
 
 // rulesInForce reads the policy of the data directory, or of the daemon that is configured.
-func (a *app) rulesInForce(ctx context.Context) (rulesFile, error) {
+func (a *app) rulesInForce(ctx context.Context, in installation) (rulesFile, error) {
 	v, cfg, err := a.view(ctx)
 	if err != nil {
 		return rulesFile{}, err
 	}
-	f := rulesFile{path: cfg.Policy, raw: v.Raw}
+	f := rulesFile{in: in, path: cfg.Policy, raw: v.Raw}
 	if f.path == "" {
 		f.path = "the policy of the daemon"
 	}
 	if v.Reason != nil {
-		return f, inForce(v, cfg)
+		return f, usage(policyRepair(v.Reason, cfg.Policy), "%s: %s", v.Reason.Code, policyText(v)).coded(v.Reason.Code)
 	}
 	return f.load()
 }
 
 func (f rulesFile) load() (rulesFile, error) {
 	var err error
-	if f.Either, err = policy.Load(f.raw, world()); err != nil {
+	if f.Either, err = policy.Load(f.raw, f.in.world()); err != nil {
 		return f, f.invalid(err)
 	}
 	return f, nil
@@ -77,8 +69,12 @@ func (f rulesFile) load() (rulesFile, error) {
 
 // invalid says what is wrong with a file, each thing on a line of its own.
 func (f rulesFile) invalid(err error) *problem {
-	r := &policy.Reason{Code: policy.PolicyInvalid, Message: showPath(f.path) + " is not valid, so nothing is allowed: " + err.Error()}
-	return usage("Correct it; 'sallyport policy validate' says whether a file is valid.", "%s: %s", r.Code, policyText(r)).coded(r.Code)
+	text := plain(err)
+	var wrong *policy.ConfigError
+	if errors.As(err, &wrong) {
+		text = notValid(showPath(f.path), wrong.Problems)
+	}
+	return usage("Correct it; 'sallyport policy validate' says whether a file is valid.", "%s: %s", policy.PolicyInvalid, text).coded(policy.PolicyInvalid)
 }
 
 // version is the version of the file.
@@ -106,6 +102,6 @@ func (f rulesFile) asVersion2() (b *policy.Rulebook, differences []string, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err = policy.ParseV2(raw, world())
+	b, err = policy.ParseV2(raw, f.in.world())
 	return b, differences, err
 }

@@ -13,17 +13,15 @@ import (
 
 	"sallyport/broker/paper"
 	"sallyport/gate"
-	"sallyport/market"
 	"sallyport/policy"
-	"sallyport/replay"
+	"sallyport/trade"
 	"sallyport/wire"
 )
 
 // onAccount is a checker, and on which account it judges.
 type onAccount struct {
+	installation
 	*gate.Checker
-	cfg   config
-	home  string
 	file  string // where the policy lies
 	empty bool   // there is no data directory, so the account has nothing
 }
@@ -31,7 +29,7 @@ type onAccount struct {
 // openAccount reads the policy, the state and the market once: of the data directory, or with a policy that is named and
 // without a data directory of an account that has nothing. It changes nothing.
 func (a *app) openAccount(ctx context.Context, policyFile string) (on onAccount, err error) {
-	if on.home, on.cfg, err = a.dataDir(); err != nil {
+	if on.installation, err = a.installation(); err != nil {
 		return on, err
 	}
 	on.file = on.cfg.Policy
@@ -42,9 +40,7 @@ func (a *app) openAccount(ctx context.Context, policyFile string) (on onAccount,
 			return on, err
 		}
 		if _, err := os.Stat(on.home); errors.Is(err, fs.ErrNotExist) {
-			on.empty = true
-			on.Checker = gate.EmptyChecker(gate.Config{Now: a.now, Market: newExchange(on.cfg, &market.File{Path: on.cfg.Quotes}), Trial: replay.Trial}, raw)
-			on.Believe(gate.Holdings{Cash: on.cfg.Cash})
+			on.empty, on.Checker = true, on.installation.empty(a, raw)
 			return on, nil
 		}
 	}
@@ -76,10 +72,13 @@ func (on onAccount) look(ctx context.Context, a *app) {
 	on.Believe(h)
 }
 
-// account says whose state an answer is of.
-func (on onAccount) account() string {
-	if on.empty {
+// account says whose state an answer is of: of an account of the data directory, of which paper need not be named.
+func (on onAccount) account(of trade.Account) string {
+	switch {
+	case on.empty:
 		return "an empty account: there is no data directory at " + showPath(on.home)
+	case of != paperAccount:
+		return show(string(of)) + ", by " + showPath(on.home)
 	}
 	return showPath(on.home)
 }
@@ -145,12 +144,7 @@ Exit codes: 0 allowed, 1 denied, 4 held for a person.`,
 		if err != nil {
 			return err
 		}
-		order, tags, faults := d.Parse(paperAccount, raw)
-		call := gate.Call{
-			Origin:  gate.Origin{Agent: on.cfg.Agent, Surface: "cli", Tool: tool},
-			Dialect: d.Name, Account: paperAccount, Order: order, Tags: tags, Faults: faults, Raw: raw,
-		}
-		e := on.Explain(call)
+		e := on.Explain(callOf(d, raw, gate.Origin{Agent: on.cfg.Agent, Surface: "cli", Tool: tool}))
 		if a.json {
 			return errors.Join(a.printJSON(on.appendExplained(nil, e)), result(codeOfDecision(e.Decision)))
 		}
@@ -164,7 +158,11 @@ Exit codes: 0 allowed, 1 denied, 4 held for a person.`,
 
 // describe shows an explanation: what it comes to, by what, and every limit.
 func (on onAccount) describe(e gate.Explained, p paint) string {
-	rows := []row{{"policy", showPath(on.file)}, {"account", on.account()}}
+	of := e.Decision.Account
+	if of == "" {
+		of = paperAccount
+	}
+	rows := []row{{"policy", showPath(on.file)}, {"account", on.account(of)}}
 	if len(e.Explanation.Rows) == 0 {
 		return describeHead(e.Decision, p) + fields(rows)
 	}

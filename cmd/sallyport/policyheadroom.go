@@ -48,7 +48,7 @@ which is said. Each figure is by itself: after one order the others have changed
 			return err
 		}
 		if v := on.Policy(); v.Reason != nil {
-			return policyProblem(v.Reason, policyRepair(v.Reason, on.file))
+			return policyProblem(v, policyRepair(v.Reason, on.file))
 		}
 		if len(symbols) == 0 {
 			symbols = on.symbols()
@@ -147,7 +147,7 @@ func appendRoom(b []byte, r gate.Room) []byte {
 
 func (on onAccount) describeRooms(rooms []gate.Room) string {
 	var b strings.Builder
-	b.WriteString(fields([]row{{"policy", showPath(on.file)}, {"account", on.account()}}))
+	b.WriteString(fields([]row{{"policy", showPath(on.file)}, {"account", on.account(paperAccount)}}))
 	for _, s := range on.Stops() {
 		b.WriteString(indent("  ", "The kill switch is engaged, "+stopText(s)+". Until a person resets it nothing of that scope passes, whatever is said here."))
 	}

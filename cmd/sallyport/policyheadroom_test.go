@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sallyport/gate"
 	"sallyport/policy"
 )
 
@@ -21,7 +22,7 @@ func TestHeadroomOfTooManySymbolsIsNotTold(t *testing.T) {
 			strings.Join(names[:n], ",") + `]}, "limits": {"order_quantity": {"deny_above": "5"}}}]}`)
 	}
 	for n, want := range map[int]bool{maxRooms: true, maxRooms + 1: false} {
-		b, err := policy.ParseV2(raw(n), world())
+		b, err := policy.ParseV2(raw(n), gate.World(nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,8 +96,13 @@ func (a *app) play(ctx context.Context, f rulesFile, tape string, each func(rule
 		return replayed{}, err
 	}
 	defer done()
+	cfg, err := f.in.tape(f.raw)
+	if err != nil {
+		return replayed{}, err
+	}
 	r := &ruling{each: each, most: maxIntents, replayed: replayed{refused: map[string]string{}, sent: fills{}, missed: fills{}}}
-	err = replay.Run(ctx, replay.Config{Policy: f.raw, Only: true, Fills: r.fill, Closing: r.sent.close}, in, &printed{each: r.line})
+	cfg.Only, cfg.Fills, cfg.Closing = true, r.fill, r.sent.close
+	err = replay.Run(ctx, cfg, in, &printed{each: r.line})
 	var p *problem
 	var at *replay.Error
 	switch {

@@ -32,7 +32,7 @@ func tapeFile(t interface {
 // anything is a policy that lets orders of every kind pass, as long as they are not over so many shares.
 func anything(t testing.TB, most string) rulesFile {
 	t.Helper()
-	f, err := rulesFile{path: "policy", raw: []byte(`{"version": 2, "currency": "USD", "timezone": "America/New_York",
+	f, err := rulesFile{in: installationOf("nowhere", defaultConfig("nowhere")), path: "policy", raw: []byte(`{"version": 2, "currency": "USD", "timezone": "America/New_York",
 	  "quotes": {"sources": ["file"], "max_age": "24h", "max_spread_bps": "1000000"},
 	  "rules": [{"id": "all", "match": {"symbols": ["AAPL", "MSFT"], "order_types": ["limit", "market"]},
 	    "allow": {"fractional": true, "short": true}, "limits": {"order_quantity": {"deny_above": "` + most + `"}}}]}`)}.load()

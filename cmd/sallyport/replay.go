@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sallyport/ledger"
-	"sallyport/market"
 	"sallyport/replay"
 	"sallyport/trade"
 	"sallyport/wire"
@@ -63,25 +62,17 @@ not one.`,
 
 // replayConfig finds the policy to begin with, and how proposals wait here.
 func (a *app) replayConfig(ctx context.Context, policyFile string) (c replay.Config, err error) {
-	c.Account = paperAccount
-	if policyFile != "" {
-		if c.Policy, err = readPolicyDraft(ctx, policyFile); err != nil {
-			return c, err
-		}
-	}
-	_, cfg, err := a.dataDir()
+	in, err := a.installation()
 	if err != nil {
 		return c, err
 	}
-	c.Approval, c.Shared = cfg.Approval, cfg.Shared
-	list := market.Listing{Path: cfg.Instruments, Optional: !cfg.Listed}
-	if c.Instruments, err = list.Instruments(); err != nil {
-		return c, usage("Repair the file of instruments that sallyport.json names.", "%s", plain(err))
-	}
+	var raw []byte
 	if policyFile == "" {
-		c.Policy, _, _ = readOwned(cfg.Policy) // the tape may bring its own; without any nothing is allowed
+		raw, _, _ = readOwned(in.cfg.Policy) // the tape may bring its own; without any nothing is allowed
+	} else if raw, err = readPolicyDraft(ctx, policyFile); err != nil {
+		return c, err
 	}
-	return c, nil
+	return in.tape(raw)
 }
 
 // replayProblem classifies why a tape was not run to its end.

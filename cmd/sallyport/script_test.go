@@ -24,6 +24,8 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sallyport": 
 // TestScript runs the scripts of testdata/script, which are examples of every command too. Each has a home directory of
 // its own, and begins without a data directory. Under the race detector only those run whose processes have more than
 // one goroutine at work: the others start hundreds of short processes, and would find nothing there.
+//
+//attack:cli-hook-proof
 func TestScript(t *testing.T) {
 	var files []string
 	if raceEnabled {
@@ -49,6 +51,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change, "says": says, "listens": listens, "quote": quote,
+			"largest": largest, "unproved": unproved,
 		},
 		RequireExplicitExec: true,
 	})
@@ -124,6 +127,41 @@ func quote(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = fmt.Fprintf(f, `{"symbol":%q,"bid":%q,"ask":%q,"last":%q,"at":%q}`+"\n", args[1], args[2], args[3], args[2], time.Now().UTC().Format(time.RFC3339))
 	ts.Check(errors.Join(err, f.Close()))
+}
+
+// largest FILE writes a policy with as many rules as there may be, and tests of its own.
+func largest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: largest file")
+	}
+	const limits = `"order_quantity":{"hold_above":"%d","deny_above":"%d"},"orders_per_minute":{"deny_above":"100"},` +
+		`"orders_per_day":{"hold_above":"200","deny_above":"300"},"similar_orders":{"deny_above":"50","window":"30s"},"open_orders":{"deny_above":"200"},` +
+		`"denials_per_minute":{"halt_above":"500","per":"agent"},"broker_rejections":{"halt_above":"50","window":"5m"}`
+	const order = `{"symbol":"AAPL","side":"buy","quantity":"10","type":"limit","limit_price":"150.00","time_in_force":"day"}`
+	var rules, tests []string
+	for i := range 256 {
+		rules = append(rules, fmt.Sprintf(`{"id":"r%d","match":{"symbols":["AAPL","X%c%c"]},"limits":{`+limits+`}}`, i, 'A'+i/26, 'A'+i%26, 100+i, 500+i))
+	}
+	for i := range 60 {
+		tests = append(tests, fmt.Sprintf(`{"name":"t%d","tape":[{"at":"2026-11-30T15:00:01Z","intent":{"id":"a","agent":"bot","order":%s}}],"expect":[{"intent":"a","verdict":"allow"}]}`, i, order))
+	}
+	text := `{"version":2,"currency":"USD","timezone":"America/New_York","rules":[` + strings.Join(rules, ",\n") + `],"tests":[` + strings.Join(tests, ",\n") + "]}\n"
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// unproved runs a hook under a policy that nobody has found sound yet: it denies and names the command that finds it out,
+// unless this machine is so fast that the hook has found it out itself.
+func unproved(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: unproved")
+	}
+	want := `"permissionDecision":"allow"`
+	if err := ts.Exec("sallyport", "hook", "claude"); err != nil {
+		want = `"permissionDecisionReason":"POLICY_UNPROVED: whether the policy is sound was not found out within 1s, so nothing is allowed; once the operator has run 'sallyport policy validate' it is on record.`
+	}
+	if got := ts.ReadFile("stdout"); !strings.Contains(got, want) {
+		ts.Fatalf("no %s in %s", want, got)
+	}
 }
 
 // listens SOCKET waits until somebody listens there; ! listens SOCKET until nobody does.

@@ -22,8 +22,8 @@ func initCommand(a *app) *cobra.Command {
 		Use: "init", Short: "Make the data directory, the default policy and the journal", GroupID: groupStart, Args: exactly(0),
 		Long: `Make the data directory (mode 0700) with the default policy (mode 0600) and a
 new journal. What is there stays as it is; the default policy is only ever
-written with a new journal. Running it again changes nothing. Exit code 1 means
-that the policy that is there allows nothing.
+written with a new journal. Running it again changes nothing, and leaves on record
+that the policy that is there is sound. Exit code 1 means that it allows nothing.
 
 Other commands that execute orders make the same on first use, and say so; init is
 only needed to edit the policy before the first order.`,
@@ -42,6 +42,9 @@ only needed to edit the policy before the first order.`,
 			return err
 		}
 		defer g.Close()
+		if err := g.Prepare(ctx); err != nil {
+			return a.gateProblem(err)
+		}
 		r := initResult{Home: home, Config: cfg, New: errors.Is(missing, fs.ErrNotExist), Policy: g.Policy()}
 		if sample {
 			if r.Sample, err = writeSample(cfg.Quotes); err != nil {
@@ -89,7 +92,7 @@ type initResult struct {
 }
 
 func (r initResult) describe() string {
-	state := "was there already; nothing was changed"
+	state := "was there already"
 	if r.New {
 		state = "made"
 	}

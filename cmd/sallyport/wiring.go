@@ -7,14 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sallyport/broker/paper"
 	"sallyport/gate"
 	"sallyport/journal"
-	"sallyport/market"
 	"sallyport/mcp"
 	"sallyport/policy"
-	"sallyport/replay"
 	"sallyport/trade"
 )
 
@@ -35,6 +34,11 @@ const (
 	founding              // create what is missing, and no more
 	serving               // decide and execute for everybody else, from now on; creates what is missing
 )
+
+// proveWithin is how long a hook looks whether a policy is sound that nobody has found sound yet.
+//
+//limit:cli-hook-proof A hook takes at most 1 second of its 2 to find out whether a policy is sound; beyond it denies POLICY_UNPROVED, until an operator's command has left on record that it is.
+const proveWithin = time.Second
 
 // creates reports whether a use makes a data directory where there is none.
 func (u use) creates() bool { return u == trading || u == founding || u == serving }
@@ -123,16 +127,14 @@ func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opene
 	}
 	path := filepath.Join(home, paperName)
 	_, missing := os.Stat(path)
-	quotes := &market.File{Path: cfg.Quotes}
-	exchange := newExchange(cfg, quotes)
-	gc := gate.Config{
-		Home: home, Create: u.creates(), PolicyFile: cfg.Policy, RequireHook: cfg.RequireHook, Now: a.now, Entropy: a.random,
-		Deadline: cfg.Deadlines.Outcome, SendWithin: cfg.Deadlines.Send, BrokerWait: cfg.Deadlines.Broker, LockWait: cfg.Deadlines.Lock,
-		Daemon: u == serving, Approval: cfg.Approval, Shared: cfg.Shared, Quotes: quotes, Account: paperAccount,
-		Market: exchange, Trial: replay.Trial,
+	in := installationOf(home, cfg)
+	gc := in.gate(a)
+	gc.Create, gc.Daemon = u.creates(), u == serving
+	if u == permitting {
+		gc.ProveWithin = proveWithin
 	}
 	if u == trading || u == serving || u == venue && missing == nil {
-		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: quotes, Instruments: exchange.listing.Instruments, Cash: cfg.Cash, Now: a.now})
+		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: in.exchange.quotes(), Instruments: in.listed, Cash: cfg.Cash, Now: a.now})
 		if err != nil {
 			return opened{}, err
 		}
