@@ -20,6 +20,7 @@ type desk struct {
 
 	market    *exchange
 	told      bool // what the account has
+	verifying bool // a person's reduction is: then what is held is enough
 	cash      trade.Decimal
 	equity    trade.Decimal
 	unsettled bool // cash and positions may not come to the equity yet
@@ -191,6 +192,9 @@ var errUntold = errors.New("the tape has not said what the account has")
 // Holdings implements gate.Desk. The equity is what the tape says it is as soon as everything that is held has a quote:
 // what the account has beside its cash and these positions counts as cash from then on.
 func (d *desk) Holdings() (gate.Holdings, error) {
+	if d.verifying {
+		return gate.Holdings{Positions: d.holdings()}, nil
+	}
 	if !d.told {
 		return gate.Holdings{}, errUntold
 	}

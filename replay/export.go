@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sallyport/dialect"
 	"sallyport/journal"
@@ -19,28 +20,25 @@ import (
 // Exporter writes what a journal has recorded as a tape. docs/tapes.md says what of it is not on record, so that no tape
 // can have it.
 type Exporter struct {
-	out    io.Writer
-	state  *ledger.State
-	order  *dialect.Dialect
-	ask    *dialect.Dialect
-	ids    map[ledger.Key]string // the tape's id of the intent that an agent's own id is bound to
-	known  map[trade.IntentID]told
-	lost   trade.IntentID // the proposal that was last ended by a denial, judged again, and when
-	lostAt time.Time
-	buf    []byte
-	Absent int // intents that were denied for what no tape says, and are left out
-}
-
-// told is an intent that the tape has.
-type told struct {
-	side      trade.Side
-	cancelled bool // to its end: a tape takes no fill of it
+	out     io.Writer
+	state   *ledger.State
+	order   *dialect.Dialect
+	ask     *dialect.Dialect
+	ids     map[ledger.Key]trade.IntentID // the intent that an agent's own id is bound to
+	known   map[trade.IntentID]*told
+	endings []ending // oldest first
+	records uint64
+	halted  bool           // the newest stop engaged itself: on a tape it cancels nothing
+	lost    trade.IntentID // the proposal that was last ended by a denial, judged again, and when
+	lostAt  time.Time
+	buf     []byte
+	Absent  int // intents that were denied for what no tape says, and are left out
 }
 
 // NewExporter returns an exporter. Its records are handed to Record, oldest first.
 func NewExporter(out io.Writer) *Exporter {
 	x := &Exporter{
-		out: out, state: ledger.NewState(), order: dialect.Canonical(), ids: map[ledger.Key]string{}, known: map[trade.IntentID]told{},
+		out: out, state: ledger.NewState(), order: dialect.Canonical(), ids: map[ledger.Key]trade.IntentID{}, known: map[trade.IntentID]*told{},
 	}
 	x.ask, _ = dialect.Find("paper_place_order_a")
 	return x
@@ -59,8 +57,10 @@ func (x *Exporter) Record(r journal.Record) error {
 	if waiting {
 		ends = before.Ends()
 	}
-	permitted := before != nil && before.Phase == ledger.Permitted
-	part := x.partOf(before, e)
+	if before != nil { // as it was
+		copied := *before
+		before = &copied
+	}
 	x.state.Apply(r.At, e)
 	switch e := e.(type) {
 	case ledger.Decided:
@@ -69,18 +69,24 @@ func (x *Exporter) Record(r journal.Record) error {
 		if waiting && e.Ruling.Effect == policy.Deny {
 			x.lost, x.lostAt = e.Intent, r.At
 		}
-		if permitted && e.Ruling.Effect == policy.Deny {
+		if before != nil && before.Phase == ledger.Permitted && e.Ruling.Effect == policy.Deny {
 			x.broker(r.At, e.Intent, trade.Rejected, string(policy.Decisive(e.Ruling.Reasons).Code))
 		}
 	case ledger.Concluded:
 		x.broker(r.At, e.Intent, e.Outcome, e.Code)
+	case ledger.CancelAsked:
+		was, stop := x.known[e.Intent], e.Origin.Surface == stopSurface && !x.halted
+		if was != nil && stop && before != nil && before.Phase == ledger.Working && !e.Exits {
+			was.over = true // the stop's own line has done it
+		}
 	case ledger.Happened:
-		x.happened(r.At, e, part)
+		x.happened(r.At, e, before)
 	case ledger.ProposalEnded:
 		x.ended(r.At, e, waiting && !r.At.Before(ends))
 	default:
 		x.control(r.At, e)
 	}
+	x.forget(e.About())
 	_, err = x.out.Write(x.buf)
 	return err
 }
@@ -107,22 +113,26 @@ func (x *Exporter) decided(at time.Time, e ledger.Decided) {
 			return
 		}
 	}
-	b := wire.AppendText(x.begin(at, intentLine), "id", x.id(e))
-	b = wire.AppendText(b, "agent", trade.Printable(string(e.Origin.Agent), maxText/4))
+	was := &told{side: e.Order.Side()}
+	x.known[e.Intent] = was
+	b := wire.AppendText(x.begin(at, intentLine), "id", string(x.id(e, was)))
+	b = wire.AppendText(b, "agent", asTape(string(e.Origin.Agent)))
 	switch {
 	case e.Order.IsZero():
-		tool := trade.Printable(e.Origin.Tool, maxText/4)
+		tool := asTape(e.Origin.Tool)
 		if tool == "" {
 			tool = "unknown"
 		}
 		b = appendInput(wire.AppendText(b, "tool", tool), e.Input)
+	case e.Origin.Surface == surfacePerson && e.Origin.Tool == reduceTool:
+		b = wire.AppendText(b, "tool", reduceTool)
+		b = append(wire.AppendName(b, "args"), x.ask.Encode(e.Order, e.ClientOrderID)...)
 	case proposed(e):
 		b = wire.AppendText(b, "tool", proposeTool)
 		b = append(wire.AppendName(b, "args"), x.ask.Encode(e.Order, e.ClientOrderID)...)
 	default:
 		b = append(wire.AppendName(b, "order"), x.order.Encode(e.Order, e.ClientOrderID)...)
 	}
-	x.known[e.Intent] = told{side: e.Order.Side()}
 	if e.Clears != ledger.ClearsNothing {
 		x.buf = append(wire.AppendText(append(b, '}'), "broker", replyWords[waits]), '}', '\n')
 		return
@@ -130,20 +140,28 @@ func (x *Exporter) decided(at time.Time, e ledger.Decided) {
 	x.end(b)
 }
 
+// asTape returns a text as a tape takes it: as it is, or else without what a tape does not take and cut.
+func asTape(s string) string {
+	if !strings.ContainsFunc(s, control) && utf8.ValidString(s) && len(s) <= maxText {
+		return s
+	}
+	return trade.Printable(s, maxText/4) // at most four bytes a character
+}
+
 // id is the intent's own, or, of a call that gave an id that is bound already, that of the one that it is bound to.
-func (x *Exporter) id(e ledger.Decided) string {
+func (x *Exporter) id(e ledger.Decided, was *told) trade.IntentID {
 	key := ledger.CallKey(e.Account, e.Origin)
 	reused := slices.ContainsFunc(e.Ruling.Reasons, func(r policy.Reason) bool { return r.Code == policy.IDReused })
 	if e.Origin.ToolCallID == "" {
-		return string(e.Intent)
+		return e.Intent
 	}
 	if bound, ok := x.ids[key]; ok && reused {
 		return bound
 	}
 	if e.Clears != ledger.ClearsNothing {
-		x.ids[key] = string(e.Intent)
+		x.ids[key], was.call = e.Intent, key
 	}
-	return string(e.Intent)
+	return e.Intent
 }
 
 // proposed reports whether an order waits, or was to wait, for a person because it was proposed.
@@ -172,58 +190,38 @@ func (x *Exporter) broker(at time.Time, id trade.IntentID, out trade.Outcome, co
 	}
 	b := wire.AppendText(wire.AppendText(x.begin(at, brokerLine), "intent", string(id)), "result", out.String())
 	if out == trade.Rejected {
-		b = wire.AppendOptional(b, "code", trade.Printable(code, maxText/4))
+		b = wire.AppendOptional(b, "code", asTape(code))
 	}
 	x.end(b)
 }
 
-func (x *Exporter) has(id trade.IntentID) bool {
-	_, known := x.known[id]
-	return known
-}
+func (x *Exporter) has(id trade.IntentID) bool { return x.known[id] != nil }
 
-// part is what a tape has for the part of an order that an event is about.
-type part uint8
+// stopSurface is where the gate's own cancels of a stop come from.
+const stopSurface = "gate"
 
-const (
-	partNamed part = iota // the order's id says it
-	partExits             // the id of the exits does
-	partNone              // it has nothing
-)
-
-// partOf says which part of an order an event is about, as a tape tells it: see exitsAlone.
-func (x *Exporter) partOf(before *ledger.Open, e ledger.Event) part {
-	h, is := e.(ledger.Happened)
-	if !is || !x.has(h.Intent) {
-		return partNamed
-	}
-	other := h.Side != x.known[h.Intent].side
-	switch {
-	case other && !exitsAlone(before):
-		return partExits
-	case !other && exitsAlone(before):
-		return partNone
-	}
-	return partNamed
-}
-
-// happened writes a fill or a cancel. A fill that no line explains comes as what is held since.
-func (x *Exporter) happened(at time.Time, e ledger.Happened, p part) {
-	id, known := string(e.Intent), x.has(e.Intent)
-	if p == partExits {
+// happened writes a fill or an end of an order, or of its exits by the name that these have. A fill that no line can say
+// comes as what is held since.
+func (x *Exporter) happened(at time.Time, e ledger.Happened, before *ledger.Open) {
+	was, id, fill := x.known[e.Intent], string(e.Intent), e.What == ledger.WasFilled
+	own := was != nil && e.Side == was.side
+	if was != nil && !own {
 		id += exitsMark
 	}
-	fill, was := e.What == ledger.WasFilled, x.known[e.Intent]
-	if known && !fill && x.state.Open(e.Intent) == nil {
-		x.known[e.Intent] = told{side: was.side, cancelled: true}
-	}
 	switch {
-	case fill && (!known || was.cancelled || p == partNone):
+	case was == nil && !fill:
+	case was == nil:
+		x.position(at, e.Account, e.Symbol)
+	case own && fill && was.over: // so that the tape does not know of its exits either
+		was.lost = true
+		x.position(at, e.Account, e.Symbol)
+	case fill && (was.lost || own && exitsAlone(before)): // of more than the order is for
 		x.position(at, e.Account, e.Symbol)
 	case fill:
 		b := wire.AppendText(wire.AppendText(x.begin(at, fillLine), "intent", id), "quantity", e.Quantity.String())
 		x.end(wire.AppendText(b, "price", e.Price.Money()))
-	case known && p != partNone:
+	case !own || !was.over:
+		was.over = was.over || own
 		x.end(wire.AppendText(x.begin(at, cancelLine), "intent", id))
 	}
 }
@@ -261,10 +259,12 @@ func (x *Exporter) control(at time.Time, e ledger.Event) {
 			x.end(wire.AppendText(wire.AppendText(x.begin(at, approveLine), "intent", string(e.Intent)), "by", name))
 		}
 	case ledger.KillEngaged:
-		x.stop(at, killLine, e.Scope, e.By, e.Reason)
+		word, _ := who(e.By)
+		x.halted = word == "sallyport" || word == "policy"
+		x.stop(at, killLine, e.Scope, e.By, e.Reason, e.Keep)
 	case ledger.KillReset:
 		if e.By != "sallyport" { // which is the beginning
-			x.stop(at, resetLine, e.Scope, trimWho(e.By), e.Reason)
+			x.stop(at, resetLine, e.Scope, trimWho(e.By), e.Reason, false)
 		}
 	case ledger.DayBegan:
 		x.worth(at, e.Account, e.Equity)
@@ -273,7 +273,7 @@ func (x *Exporter) control(at time.Time, e ledger.Event) {
 	}
 }
 
-func (x *Exporter) stop(at time.Time, k kind, scope ledger.Scope, by, why string) {
+func (x *Exporter) stop(at time.Time, k kind, scope ledger.Scope, by, why string, keep bool) {
 	b := wire.AppendText(x.begin(at, k), "scope", scope.String())
 	if by == "" {
 		by = "local:"
@@ -281,7 +281,11 @@ func (x *Exporter) stop(at time.Time, k kind, scope ledger.Scope, by, why string
 	if why == "" {
 		why = "no reason was given"
 	}
-	x.end(wire.AppendText(wire.AppendText(b, "by", by), "reason", why))
+	b = wire.AppendText(wire.AppendText(b, "by", by), "reason", why)
+	if keep {
+		b = append(wire.AppendName(b, "keep"), "true"...)
+	}
+	x.end(b)
 }
 
 // worth writes an account's equity. Its cash is not on record: it is what is left of the equity once the positions have

@@ -57,3 +57,9 @@ func Known(ctx context.Context, cfg Config, lines [][]byte) (int, error) {
 	}
 	return len(p.intents.byIntent), err
 }
+
+// ExportRemembers is exportRemembers.
+const ExportRemembers = exportRemembers
+
+// Named returns of how many intents, and of how many ids of agents, an exporter knows.
+func (x *Exporter) Named() (intents, ids int) { return len(x.known), len(x.ids) }

@@ -63,7 +63,7 @@ func (p *player) missed(in *intent, exits bool, l *line) {
 // dropped takes in the cancel of an order that was never sent.
 func (p *player) dropped(in *intent, exits bool) {
 	f := p.fateOf(in)
-	if f == nil {
+	if f == nil || !exits && f.Ended != "" {
 		return
 	}
 	if side, ok := f.side(exits); ok && side == in.order.Side() {

@@ -58,6 +58,15 @@ func (t *intents) add(in *intent) {
 	t.byID[in.id], t.byIntent[in.intent] = in, in
 }
 
+// refuse makes an intent known that the gate made none of.
+func (t *intents) refuse(in *intent) {
+	if t.byID == nil {
+		t.byID, t.byIntent = map[string]*intent{}, map[trade.IntentID]*intent{}
+	}
+	t.byID[in.id] = in
+	t.end(in)
+}
+
 // find returns the intent of that id on the tape.
 func (t *intents) find(id string) (*intent, error) {
 	if in := t.byID[id]; in != nil {

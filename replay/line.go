@@ -19,8 +19,8 @@ const (
 	maxLine = policy.MaxBytes + 64<<10
 	//limit:replay-depth A line of a tape that is nested over 40 levels is not read.
 	maxDepth = 40
-	//limit:replay-text The id of an intent and the name of an agent have 1 to 128 bytes of UTF-8 without control characters.
-	maxText = 128
+	//limit:replay-text The id of an intent and the name of an agent have 1 to 256 bytes of UTF-8 without control characters.
+	maxText = 256 // as many as the gate takes of a caller
 	//limit:replay-reason The reason of a stop or a reset has 1 to 2,000 bytes of UTF-8 without control characters.
 	maxReason = 2000
 )
@@ -102,6 +102,7 @@ type line struct {
 
 	scope      ledger.Scope
 	by, reason string
+	keep       bool // of a stop: what works is left as it is
 }
 
 // errNotObject and the like are what a line is refused for; the line's number is the caller's to add.
@@ -252,6 +253,11 @@ func (l *line) readStop(f *fields) {
 		f.fail("scope %q is not everything, account:NAME, agent:NAME or symbol:NAME", trade.Printable(text, 64))
 	}
 	l.by, l.reason = f.text("by", maxText), f.text("reason", maxReason)
+	if _, n := f.member("keep"); n > 0 && l.kind == killLine {
+		l.keep = f.flag("keep")
+		f.only("scope", "by", "reason", "keep")
+		return
+	}
 	f.only("scope", "by", "reason")
 }
 
@@ -320,6 +326,14 @@ func (f *fields) text(name string, most int) string {
 		return v.Text
 	}
 	return ""
+}
+
+func (f *fields) flag(name string) bool {
+	v, ok := f.one(name)
+	if ok && v.Kind != wire.Bool {
+		f.fail("%s is %s; true or false is asked", name, v.Kind)
+	}
+	return v.Text == "true"
 }
 
 func control(r rune) bool { return r < 0x20 || r == 0x7f }

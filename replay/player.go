@@ -56,7 +56,7 @@ func newPlayer(ctx context.Context, cfg Config, write func([]byte) error) (*play
 	for _, d := range dialect.Table() {
 		p.tools[d.Name] = d
 	}
-	p.tools[proposeTool] = p.tools["paper_place_order_a"]
+	p.tools[proposeTool], p.tools[reduceTool] = p.tools["paper_place_order_a"], p.tools["paper_place_order_a"]
 	p.order = dialect.Canonical()
 	p.desk.intents, p.desk.market = &p.intents, &p.market
 	p.desk.ledger = func() *ledger.State { return p.gate.State() }
@@ -145,9 +145,15 @@ func (p *player) intent(ctx context.Context, l *line) error {
 	p.count.Intents++
 	c := p.call(l)
 	var d ledger.Decision
-	if l.tool == proposeTool {
+	switch l.tool {
+	case proposeTool:
 		d = p.gate.Propose(ctx, c)
-	} else {
+	case reduceTool:
+		var err error
+		if d, err = p.reduce(ctx, c); err != nil {
+			return err
+		}
+	default:
 		d = p.gate.Execute(ctx, c)
 	}
 	if d.Error == "journal_unavailable" {
@@ -238,6 +244,10 @@ func (p *player) cancel(ctx context.Context, l *line) error {
 		return err
 	}
 	p.dropped(in, exits)
+	if !exits && in.shown.Ended != "" { // a stop came before it: it is not the exits that are meant
+		p.passOver(true)
+		return nil
+	}
 	if exits {
 		e, ok := p.desk.endExits(in)
 		if p.passOver(!ok); !ok {
@@ -252,7 +262,7 @@ func (p *player) cancel(ctx context.Context, l *line) error {
 		_, err = p.gate.Cancel(ctx, origin, in.intent)
 	}
 	if errors.Is(err, gate.ErrProtects) { // which no agent's word was enough for
-		origin.Surface = "person"
+		origin.Surface = surfacePerson
 		_, err = p.gate.Cancel(ctx, origin, in.intent)
 	}
 	return p.unless(err)
@@ -310,7 +320,7 @@ func (p *player) person(ctx context.Context, name string) (gate.Person, error) {
 // kill engages the switch: an agent is named agent:NAME, what the gate does by itself is by sallyport or policy, and
 // everybody else is a person.
 func (p *player) kill(ctx context.Context, l *line) error {
-	req := gate.StopRequest{Scope: l.scope, Reason: l.reason}
+	req := gate.StopRequest{Scope: l.scope, Reason: l.reason, Keep: l.keep}
 	switch word, name := who(l.by); word {
 	case "agent":
 		req.Agent, req.Tier = trade.Agent(name), trade.TierExecute

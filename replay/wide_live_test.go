@@ -184,7 +184,8 @@ const wideLive = `{"version": 2, "currency": "USD", "timezone": "America/New_Yor
 // wideLife drives orders of every kind.
 type wideLife struct {
 	*life
-	venue *parts
+	venue   *parts
+	reduced int // how often
 }
 
 // terms draws an order of some kind.
@@ -214,7 +215,10 @@ func (l *wideLife) terms() string {
 }
 
 func (l *wideLife) order(propose bool) {
-	raw := `{"symbol":"` + []string{"AAPL", "MSFT"}[l.rnd.IntN(2)] + `",` + l.terms() + `}`
+	l.place(`{"symbol":"`+[]string{"AAPL", "MSFT"}[l.rnd.IntN(2)]+`",`+l.terms()+`}`, propose)
+}
+
+func (l *wideLife) place(raw string, propose bool) {
 	v, err := wire.Read([]byte(raw), wire.Limits{Bytes: 1 << 10, Depth: 4})
 	if err != nil {
 		l.t.Fatal(err)
@@ -268,7 +272,11 @@ func (l *wideLife) step() {
 	if n := len(l.venue.orders); n > 0 {
 		o = l.venue.orders[max(0, n-1-l.rnd.IntN(8))]
 	}
-	switch n := l.rnd.IntN(20); {
+	switch n := l.rnd.IntN(23); {
+	case n == 20:
+		l.stopOrGo()
+	case n > 20:
+		l.reduce()
 	case n < 5:
 		l.shows()
 	case n < 11:
@@ -287,6 +295,47 @@ func (l *wideLife) step() {
 	l.look()
 }
 
+// stopOrGo engages the kill switch, or resets it.
+func (l *wideLife) stopOrGo() {
+	ctx := l.t.Context()
+	stops, err := l.gate.Stops(ctx)
+	if err == nil && len(stops) == 0 {
+		_, err = l.gate.Kill(ctx, gate.StopRequest{Person: l.ann, Reason: "drill"})
+	}
+	for _, s := range stops {
+		err = errors.Join(err, l.gate.Reset(ctx, l.ann, s.Scope, "over"))
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// reduce has a person sell of what is held, or of more than is held and free, which is refused and on no tape.
+func (l *wideLife) reduce() {
+	symbol, _ := trade.ParseSymbol([]string{"AAPL", "MSFT"}[l.rnd.IntN(2)])
+	o, _, faults := trade.Parse(trade.Draft{
+		Account: "paper", Symbol: text(symbol.String()), Side: text("sell"), Quantity: text(l.part(l.venue.held[symbol]).String()),
+		Type: text("limit"), LimitPrice: text("98.00"), TimeInForce: text("day"),
+	})
+	if len(faults) > 0 {
+		return // nothing is held
+	}
+	d, err := l.gate.Reduce(l.t.Context(), l.ann, o)
+	var refused *gate.Refusal
+	if errors.As(err, &refused) {
+		return
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.reduced++
+	l.orders[fmt.Sprint("call-", len(l.intents))] = d.Intent
+	l.intents = append(l.intents, d.Intent)
+	l.decided(d)
+}
+
+func text(s string) trade.Text { return trade.Text{Value: s, Kind: trade.IsText} }
+
 // shows has the market show a quote, which the daemon sees a second later.
 func (l *wideLife) shows() {
 	l.quote()
@@ -303,9 +352,11 @@ func (l *wideLife) look() {
 }
 
 // TestReplayEqualsLiveOfEveryKindOfOrder drives a gate by random scripts of orders of every kind, whose entries and exits
-// are filled in parts and end in any order, and replays what is exported of each: every decision, every end, all positions
-// and all that is reserved is equal, in whatever zone and on however many processors.
+// are filled in parts and end in any order, with stops, and with reductions of people whether it is stopped or not, and
+// replays what is exported of each: every decision, every end and all that the last line says is equal, in whatever zone and
+// on however many processors.
 func TestReplayEqualsLiveOfEveryKindOfOrder(t *testing.T) {
+	reduced := 0
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			venue := &parts{cash: trade.Whole(100_000), held: map[trade.Symbol]trade.Decimal{}}
@@ -314,7 +365,8 @@ func TestReplayEqualsLiveOfEveryKindOfOrder(t *testing.T) {
 			for range 200 {
 				l.step()
 			}
-			last, final := l.end()
+			reduced += l.reduced
+			last := l.end()
 			for name, state := range last {
 				if state == "expired" { // which a tape says as a cancel
 					last[name] = "cancelled"
@@ -324,12 +376,15 @@ func TestReplayEqualsLiveOfEveryKindOfOrder(t *testing.T) {
 			tape := l.exported()
 			o := replayed(t, []byte(wideLive), tape)
 			o.last = byNumber(o.last, l.orders)
-			l.compare("the exported tape", o, last, final)
+			l.compare("the exported tape", o, last, func(id trade.IntentID) string { return string(id) })
 			if t.Failed() {
 				t.Log(tape)
 			}
 			sameEverywhere(t, tape)
 		})
+	}
+	if reduced < 24 {
+		t.Errorf("%d reductions", reduced)
 	}
 }
 
