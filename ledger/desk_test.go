@@ -79,13 +79,19 @@ func newDesk(t testing.TB) *desk {
 	for _, symbol := range []string{"AAPL", "MSFT", "GME"} {
 		d.quotes[symbol] = &feed{bid: decimal("100"), ask: decimal("100")}
 	}
-	d.open(ledger.KillReset{By: "p", Reason: "r"}, ledger.HistoryBegan{FromStart: true}, ledger.AccountSeen{Account: gatetest.Account})
+	d.anew()
 	return d
+}
+
+// anew begins the journal of an account that holds nothing.
+func (d *desk) anew() {
+	d.open(ledger.KillReset{By: "p", Reason: "r"}, ledger.HistoryBegan{FromStart: true}, ledger.AccountSeen{Account: gatetest.Account})
 }
 
 // open begins a journal.
 func (d *desk) open(events ...ledger.Event) {
-	d.state, d.records = ledger.NewState(), nil
+	d.state, d.records, d.number = ledger.NewState(), nil, 0
+	clear(d.orders)
 	for _, e := range events {
 		d.record(e)
 	}
@@ -321,6 +327,9 @@ func (d *desk) doEvent(w []string) error {
 	case "restart":
 		d.restarts++
 		d.restart()
+		return nil
+	case "account new":
+		d.anew()
 		return nil
 	case "account unknown": // nobody has shown what it holds
 		d.open(ledger.KillReset{By: "p"}, ledger.HistoryBegan{FromStart: true})
