@@ -32,7 +32,7 @@ func memoryFixture(t *testing.T) Fixture {
 	}
 	b := &Broker{Now: fx.Clock.Now, Default: byOrder(fx.Rests)}
 	fx.Broker, fx.Reopen = b, func() gate.Broker { return b }
-	fx.Wider = &Wider{Symbol: fx.Fills.Symbol(), Show: func(bid, ask string) { b.Show(fx.Fills.Symbol(), price(t, bid), price(t, ask)) }}
+	fx.Wider = &Wider{Symbol: fx.Fills.Symbol(), Show: func(bid, ask string) { b.Show(fx.Fills.Symbol(), Decimal(bid), Decimal(ask)) }}
 	return fx
 }
 

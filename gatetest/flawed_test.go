@@ -258,7 +258,7 @@ func TestFlawedBroker(t *testing.T) {
 				return rightly(ctx, inner, c)
 			}
 		}
-		fx.Wider.Show = func(bid, ask string) { b.show(fx.Wider.Symbol, price(t, bid), price(t, ask)) }
+		fx.Wider.Show = func(bid, ask string) { b.show(fx.Wider.Symbol, Decimal(bid), Decimal(ask)) }
 		fx.Reopen = func() gate.Broker {
 			if b.is("forgets orders when it restarts") {
 				clear(b.orders)

@@ -17,6 +17,27 @@ import (
 // Account is the account that the builders' orders are for.
 const Account trade.Account = "paper"
 
+// Decimal reads a number as tests write it, which may be below zero. Anything else is a mistake in the test, and panics.
+func Decimal(s string) trade.Decimal {
+	d, ok := trade.ParseDecimal(strings.TrimPrefix(s, "-"))
+	if !ok {
+		panic(s + " is no decimal")
+	}
+	if strings.HasPrefix(s, "-") {
+		return trade.Decimal{}.Sub(d)
+	}
+	return d
+}
+
+// Symbol reads a symbol as tests write it; anything else panics.
+func Symbol(s string) trade.Symbol {
+	v, ok := trade.ParseSymbol(s)
+	if !ok {
+		panic(s + " is no symbol")
+	}
+	return v
+}
+
 // draft is a limit order for the day in the canonical names.
 func draft(side, symbol, quantity, limit string) trade.Draft {
 	return trade.Draft{
@@ -99,12 +120,7 @@ func Book(symbols ...trade.Symbol) []byte {
 // Home makes a data directory with a policy that allows every order in AAPL and MSFT.
 func Home(t testing.TB) string {
 	t.Helper()
-	var symbols []trade.Symbol
-	for _, name := range []string{"AAPL", "MSFT"} {
-		s, _ := trade.ParseSymbol(name)
-		symbols = append(symbols, s)
-	}
-	return home(t, symbols...)
+	return home(t, Symbol("AAPL"), Symbol("MSFT"))
 }
 
 func home(t testing.TB, symbols ...trade.Symbol) string {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"sallyport/gate"
@@ -42,15 +41,6 @@ func wide(part func(*floor)) func(*rig) {
 		}
 		part(&floor{rig: r, wider: r.fx.Wider, quoted: &quoted{}})
 	}
-}
-
-func price(t testing.TB, text string) trade.Decimal {
-	t.Helper()
-	d, ok := trade.ParseDecimal(text)
-	if !ok {
-		t.Fatalf("%q is no price", text)
-	}
-	return d
 }
 
 // quoted is the market as the gates of the suite see it: one fresh quote, in the regular session. It is safe for
@@ -94,7 +84,7 @@ func (v sight) Session(time.Time) policy.SessionFact { return policy.SessionFact
 // show moves the market, for the venue and for the gates.
 func (f *floor) show(bid, ask string) {
 	f.t.Helper()
-	f.set(trade.Quote{Symbol: f.wider.Symbol, Bid: price(f.t, bid), Ask: price(f.t, ask), Last: price(f.t, bid)})
+	f.set(trade.Quote{Symbol: f.wider.Symbol, Bid: Decimal(bid), Ask: Decimal(ask), Last: Decimal(bid)})
 	f.wider.Show(bid, ask)
 }
 
@@ -249,7 +239,7 @@ func byAmount(f *floor) {
 	}
 	after, err := f.fx.Broker.Holdings(context.Background())
 	spent := before.Cash.Sub(after.Cash)
-	if err != nil || spent.Cmp(d.Order.Amount()) > 0 || spent.Cmp(price(f.t, "990")) < 0 {
+	if err != nil || spent.Cmp(d.Order.Amount()) > 0 || spent.Cmp(Decimal("990")) < 0 {
 		f.t.Errorf("it spent %v of %v, %v", spent, d.Order.Amount(), err)
 	}
 	f.wantHeld(all[0].Quantity.String())

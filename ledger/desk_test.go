@@ -77,7 +77,7 @@ func newDesk(t testing.TB) *desk {
 	d := &desk{t: t, zone: zone, calendar: calendar, at: time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC), cash: known("100000.00"), venue: trade.Accepted}
 	d.quotes, d.orders = map[string]*feed{}, map[string]ledger.Decided{}
 	for _, symbol := range []string{"AAPL", "MSFT", "GME"} {
-		d.quotes[symbol] = &feed{bid: decimal("100"), ask: decimal("100")}
+		d.quotes[symbol] = &feed{bid: gatetest.Decimal("100"), ask: gatetest.Decimal("100")}
 	}
 	d.anew()
 	return d
@@ -130,18 +130,7 @@ func (d *desk) restart() {
 	d.state = half
 }
 
-func decimal(s string) trade.Decimal {
-	d, ok := trade.ParseDecimal(strings.TrimPrefix(s, "-"))
-	if !ok {
-		panic("not a decimal: " + s)
-	}
-	if s[0] == '-' {
-		d = trade.Decimal{}.Sub(d)
-	}
-	return d
-}
-
-func known(s string) policy.Known { return policy.Known{Value: decimal(s), Known: true} }
+func known(s string) policy.Known { return policy.Known{Value: gatetest.Decimal(s), Known: true} }
 
 // quote is what the market shows of a symbol now.
 func (d *desk) quote(symbol trade.Symbol) policy.QuoteFact {
@@ -239,9 +228,9 @@ func (d *desk) end(e ledger.Decided) {
 // happens has the venue tell of an order.
 func (d *desk) happens(what string, e ledger.Decided, side trade.Side, quantity, price string) {
 	d.number++
-	h := ledger.Happened{Account: gatetest.Account, Number: d.number, What: what, Intent: e.Intent, Symbol: e.Order.Symbol(), Side: side, Quantity: decimal(quantity)}
+	h := ledger.Happened{Account: gatetest.Account, Number: d.number, What: what, Intent: e.Intent, Symbol: e.Order.Symbol(), Side: side, Quantity: gatetest.Decimal(quantity)}
 	if what == ledger.WasFilled {
-		h.Price = decimal(price)
+		h.Price = gatetest.Decimal(price)
 	}
 	d.record(h)
 }
@@ -299,7 +288,7 @@ func (d *desk) do(line string) (string, error) {
 			d.cash = known(w[1])
 		}
 	case "quote":
-		d.quotes[w[1]] = &feed{bid: decimal(w[2]), ask: decimal(w[3])}
+		d.quotes[w[1]] = &feed{bid: gatetest.Decimal(w[2]), ask: gatetest.Decimal(w[3])}
 	case "quotes": // quotes of AAPL stop, end
 		switch q := d.quotes[w[2]]; {
 		case q == nil || w[3] != "stop" && w[3] != "end":

@@ -194,7 +194,7 @@ func (a asked) room() trade.Decimal {
 func showsBounds(r policy.LimitRow, d *desk) string {
 	unit := trade.Whole(1)
 	if r.Unit == "money" {
-		unit = decimal("0.01")
+		unit = gatetest.Decimal("0.01")
 	}
 	one := func(room trade.Decimal) bool {
 		if r.Unit == "money" || r.Unit == "shares" || r.Unit == "a whole number" {

@@ -141,15 +141,21 @@ func TestExitsArePendingFromTheFirstFillOnUntilTheyEnd(t *testing.T) {
 		"an exit that fills before the order":    {{"-5@90", "-5 +10 -0 open, 0 filled, exits 0"}},
 		"an overfill":                            {{"+11@99", "11 +0 -10 open, 10 filled, exits 10"}},
 	} {
-		s := fold(HistoryBegan{FromStart: true}, allowed(1, wide(t, bracket), ClearsSend))
-		for i, step := range steps {
-			if step[0] != "" {
-				told(s, uint64(i+1), step[0])
-			}
-			s = restart(t, s)
-			if got := stands(s); got != step[1] {
-				t.Errorf("%s, %q: %s, want %s", name, step[0], got, step[1])
-			}
+		follow(t, name, allowed(1, wide(t, bracket), ClearsSend), steps)
+	}
+}
+
+// follow applies what a venue tells of a decision, step by step and with a restart after each, and compares how it stands.
+func follow(t *testing.T, name string, d Decided, steps [][2]string) {
+	t.Helper()
+	s := fold(HistoryBegan{FromStart: true}, d)
+	for i, step := range steps {
+		if step[0] != "" {
+			told(s, uint64(i+1), step[0])
+		}
+		s = restart(t, s)
+		if got := stands(s); got != step[1] {
+			t.Errorf("%s, %q: %s, want %s", name, step[0], got, step[1])
 		}
 	}
 }
@@ -181,16 +187,7 @@ func TestAnAmountIsPendingForTheSharesThatItsDecisionSays(t *testing.T) {
 	} {
 		d := allowed(1, wide(t, "buy AAPL notional=1000 type=market"), ClearsSend)
 		d.Ruling.Shares = c.shares
-		s := fold(HistoryBegan{FromStart: true}, d)
-		for i, step := range c.steps {
-			if step[0] != "" {
-				told(s, uint64(i+1), step[0])
-			}
-			s = restart(t, s)
-			if got := stands(s); got != step[1] {
-				t.Errorf("%s, %q: %s, want %s", name, step[0], got, step[1])
-			}
-		}
+		follow(t, name, d, c.steps)
 	}
 }
 

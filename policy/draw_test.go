@@ -218,6 +218,16 @@ func drawInstrument(t *rapid.T, i *policy.InstrumentFact) {
 	}
 }
 
+// drawBook draws a policy that is valid, with the naive one that it ought to judge as.
+func drawBook(t *rapid.T) (naivePolicy, *policy.Rulebook) {
+	p := drawPolicy(t)
+	b, err := policy.ParseV2([]byte(p.file()), policy.World{})
+	if err != nil {
+		t.Skip(err)
+	}
+	return p, b
+}
+
 func drawPast(t *rapid.T, agent trade.Agent, symbol string) *past {
 	h := &past{agent: agent, symbol: symbol}
 	for range rapid.IntRange(0, 6).Draw(t, "events") {
@@ -235,11 +245,7 @@ func drawPast(t *rapid.T, agent trade.Agent, symbol string) *past {
 func TestStricterPoliciesNeverLoosen(t *testing.T) {
 	compared := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawPolicy(t)
-		before, err := policy.ParseV2([]byte(p.file()), policy.World{})
-		if err != nil {
-			t.Skip(err)
-		}
+		p, before := drawBook(t)
 		stricter := p
 		stricter.rules = slices.Clone(p.rules)
 		i := rapid.IntRange(0, len(p.rules)-1).Draw(t, "which rule")

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sallyport/gatetest"
 	"sallyport/policy"
 	"sallyport/trade"
 )
@@ -15,14 +16,7 @@ func text(s string) trade.Text { return trade.Text{Name: "x", Value: s, Kind: tr
 
 func order(t testing.TB, side, quantity, symbol, price string) trade.Order {
 	t.Helper()
-	o, _, faults := trade.Parse(trade.Draft{
-		Account: "paper", Symbol: text(symbol), Side: text(side), Quantity: text(quantity),
-		Type: text("limit"), LimitPrice: text(price), TimeInForce: text("day"),
-	})
-	if len(faults) > 0 {
-		t.Fatalf("%s %s %s at %s is not an order: %v", side, quantity, symbol, price, faults)
-	}
-	return o
+	return gatetest.Order(t, side, symbol, quantity, price)
 }
 
 func mustParse(t testing.TB, raw string) *policy.Policy {

@@ -94,11 +94,7 @@ func TestExplainTellsReductionsDenialsAndWhatIsMissing(t *testing.T) {
 // TestExplainAgreesWithTheVerdict: the strictest effect of the rows is that of the verdict, and the table fits.
 func TestExplainAgreesWithTheVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawPolicy(t)
-		b, err := policy.ParseV2([]byte(p.file()), policy.World{})
-		if err != nil {
-			t.Skip(err)
-		}
+		p, b := drawBook(t)
 		o, f, s := drawCase(t)
 		e := b.Explain(o, f, s)
 		codes := map[string]bool{}

@@ -73,15 +73,7 @@ func (p *past) Denials(per policy.Per, since time.Time) int {
 	return n
 }
 
-func dec(s string) trade.Decimal {
-	d, ok := trade.ParseSum(s)
-	if !ok {
-		if d, ok = trade.ParseDecimal(s); !ok {
-			panic(s + " is not a decimal")
-		}
-	}
-	return d
-}
+func dec(s string) trade.Decimal { return gatetest.Decimal(s) }
 
 func known(s string) policy.Known { return policy.Known{Value: dec(s), Known: true} }
 
@@ -101,11 +93,7 @@ func calm() (policy.Facts, policy.Situation) {
 
 // instrument is one that every price fits.
 func instrument(symbol string) policy.InstrumentFact {
-	s, ok := trade.ParseSymbol(symbol)
-	if !ok {
-		panic(symbol + " is no symbol")
-	}
-	i := trade.USEquity(s)
+	i := trade.USEquity(gatetest.Symbol(symbol))
 	i.Tick = trade.NewUnit(dec("0.000000001"))
 	i.TickUnder1 = i.Tick
 	return policy.InstrumentFact{Instrument: i}
@@ -143,27 +131,23 @@ func example(t testing.TB) *policy.Rulebook {
 //attack:policy-allow
 //attack:policy-stop-loss
 func TestLimitsAtTheirBounds(t *testing.T) {
-	seen := map[string]bool{}
-	datadriven.Walk(t, "testdata/limits", func(t *testing.T, path string) {
-		seen[strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".txt")] = true
-		var b *policy.Rulebook
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			switch d.Cmd {
-			case "policy":
-				b = mustBook(t, d.Input)
-				return "valid\n"
-			case "limit": // a policy of one rule with one limit
-				b = mustBook(t, oneLimit(d.Input))
-				return "valid\n"
-			case "wide": // the same of a rule that takes every kind of order
-				b = mustBook(t, wideLimit(d.Input))
-				return "valid\n"
-			case "judge":
-				return judgeV2(t, b, d)
-			}
-			d.Fatalf(t, "unknown command %s", d.Cmd)
-			return ""
-		})
+	var b *policy.Rulebook
+	seen := walk(t, "testdata/limits", func(t *testing.T, d *datadriven.TestData) string {
+		switch d.Cmd {
+		case "policy":
+			b = mustBook(t, d.Input)
+			return "valid\n"
+		case "limit": // a policy of one rule with one limit
+			b = mustBook(t, oneLimit(d.Input))
+			return "valid\n"
+		case "wide": // the same of a rule that takes every kind of order
+			b = mustBook(t, wideLimit(d.Input))
+			return "valid\n"
+		case "judge":
+			return judgeV2(t, b, d)
+		}
+		d.Fatalf(t, "unknown command %s", d.Cmd)
+		return ""
 	})
 	for _, r := range policy.Limits() {
 		if !seen[r.Name] {
@@ -439,27 +423,19 @@ func TestV2ExampleAllowsAndAllocatesNothing(t *testing.T) {
 }
 
 // BenchmarkV2Allow is the allow path of the full example, over counters that answer at once.
-func BenchmarkV2Allow(bench *testing.B) {
-	b := example(bench)
-	f, s := calm()
-	o := order(bench, "buy", "10", "AAPL", "100.00")
-	bench.ReportAllocs()
-	for bench.Loop() {
-		if b.Evaluate(o, f, s).Effect != policy.Allow {
-			bench.Fatal("not allowed")
-		}
-	}
-}
+func BenchmarkV2Allow(bench *testing.B) { benchmark(bench, "buy 10 AAPL at 100.00", policy.Allow) }
 
 // BenchmarkV2Deny is a denial of the same with its reasons and the largest quantity.
-func BenchmarkV2Deny(bench *testing.B) {
+func BenchmarkV2Deny(bench *testing.B) { benchmark(bench, "buy 1000 AAPL at 100.00", policy.Deny) }
+
+func benchmark(bench *testing.B, line string, want policy.Effect) {
 	b := example(bench)
 	f, s := calm()
-	o := order(bench, "buy", "1000", "AAPL", "100.00")
+	o := gatetest.Line(bench, line)
 	bench.ReportAllocs()
 	for bench.Loop() {
-		if b.Evaluate(o, f, s).Effect != policy.Deny {
-			bench.Fatal("not denied")
+		if got := b.Evaluate(o, f, s).Effect; got != want {
+			bench.Fatalf("%s, want %s", got, want)
 		}
 	}
 }

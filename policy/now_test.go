@@ -20,11 +20,7 @@ func resized(t testing.TB, o trade.Order, n int) trade.Order {
 func TestTheLargestQuantityIsTheLargest(t *testing.T) {
 	offered := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		p := drawPolicy(rt)
-		b, err := policy.ParseV2([]byte(p.file()), policy.World{})
-		if err != nil {
-			rt.Skip(err)
-		}
+		p, b := drawBook(rt)
 		for range 40 {
 			o, f, s := drawCase(rt)
 			v := b.Evaluate(o, f, s)
@@ -61,11 +57,7 @@ func TestTheLargestQuantityIsTheLargest(t *testing.T) {
 func TestRetryAfterIsWhenItIsCured(t *testing.T) {
 	cured := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawPolicy(t)
-		b, err := policy.ParseV2([]byte(p.file()), policy.World{})
-		if err != nil {
-			t.Skip(err)
-		}
+		p, b := drawBook(t)
 		for range 200 {
 			o, f, s := drawCase(t)
 			v := b.Evaluate(o, f, s)

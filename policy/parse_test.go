@@ -36,17 +36,23 @@ func TestConfigurationErrors(t *testing.T) {
 			if p != nil {
 				t.Errorf("%s: a policy comes with the error", raw)
 			}
-			var c *policy.ConfigError
-			if !errors.As(err, &c) || len(c.Problems) == 0 {
-				d.Fatalf(t, "%T is not a ConfigError with problems", err)
-			}
-			var out strings.Builder
-			for _, problem := range c.Problems {
-				fmt.Fprintf(&out, "%s\n", problem)
-			}
-			return out.String()
+			return problems(t, d, err)
 		})
 	})
+}
+
+// problems shows what is said of a policy that is none, a line each.
+func problems(t *testing.T, d *datadriven.TestData, err error) string {
+	t.Helper()
+	var c *policy.ConfigError
+	if !errors.As(err, &c) || len(c.Problems) == 0 {
+		d.Fatalf(t, "%T is not a ConfigError with problems", err)
+	}
+	var out strings.Builder
+	for _, problem := range c.Problems {
+		fmt.Fprintf(&out, "%s\n", problem)
+	}
+	return out.String()
 }
 
 func show(p *policy.Policy) string {

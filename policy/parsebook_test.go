@@ -43,15 +43,7 @@ func TestConfigurationErrorsOfVersion2(t *testing.T) {
 			if b != nil {
 				t.Errorf("%s: a rulebook comes with the error", raw)
 			}
-			var c *policy.ConfigError
-			if !errors.As(err, &c) || len(c.Problems) == 0 {
-				d.Fatalf(t, "%T is not a ConfigError with problems", err)
-			}
-			var out strings.Builder
-			for _, problem := range c.Problems {
-				fmt.Fprintf(&out, "%s\n", problem)
-			}
-			return out.String()
+			return problems(t, d, err)
 		})
 	})
 }

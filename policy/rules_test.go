@@ -2,12 +2,14 @@ package policy_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
+	"sallyport/gatetest"
 	"sallyport/policy"
 	"sallyport/trade"
 )
@@ -23,24 +25,20 @@ import (
 //attack:policy-short
 //attack:policy-whole-shares
 func TestRulesAtTheirLimits(t *testing.T) {
-	seen := map[string]bool{}
-	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
-		seen[strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".txt")] = true
-		var p *policy.Policy
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			switch d.Cmd {
-			case "policy":
-				p = mustParse(t, d.Input)
-				return "valid\n"
-			case "none":
-				p = nil
-				return "no policy\n"
-			case "judge":
-				return judge(t, p, d)
-			}
-			d.Fatalf(t, "unknown command %s", d.Cmd)
-			return ""
-		})
+	var p *policy.Policy
+	seen := walk(t, "testdata/rules", func(t *testing.T, d *datadriven.TestData) string {
+		switch d.Cmd {
+		case "policy":
+			p = mustParse(t, d.Input)
+			return "valid\n"
+		case "none":
+			p = nil
+			return "no policy\n"
+		case "judge":
+			return judge(t, p, d)
+		}
+		d.Fatalf(t, "unknown command %s", d.Cmd)
+		return ""
 	})
 	for _, r := range policy.Rules() {
 		if !seen[r.Name] {
@@ -49,35 +47,17 @@ func TestRulesAtTheirLimits(t *testing.T) {
 	}
 }
 
-// written reads an order in one line: "buy 10 AAPL at 1.00", or one of any terms, "buy AAPL quantity=10 type=market",
-// which is for the day unless it says otherwise.
-func written(t *testing.T, line string) trade.Order {
-	t.Helper()
-	var side, quantity, symbol, price string
-	if n, _ := fmt.Sscanf(line, "%s %s %s at %s", &side, &quantity, &symbol, &price); n == 4 {
-		return order(t, side, quantity, symbol, price)
-	}
-	words := strings.Fields(line)
-	d := trade.Draft{Account: "paper", Side: text(words[0]), Symbol: text(words[1]), TimeInForce: text("day")}
-	slots := map[string]*trade.Text{
-		"quantity": &d.Quantity, "notional": &d.Notional, "type": &d.Type, "limit_price": &d.LimitPrice, "stop_price": &d.StopPrice,
-		"time_in_force": &d.TimeInForce, "extended_hours": &d.ExtendedHours, "stop_loss": &d.StopLoss, "take_profit": &d.TakeProfit,
-	}
-	for _, w := range words[2:] {
-		name, value, _ := strings.Cut(w, "=")
-		*slots[name] = text(value)
-		if name == "extended_hours" {
-			slots[name].Kind = trade.IsFlag
-		}
-	}
-	o, _, faults := trade.Parse(d)
-	if len(faults) > 0 {
-		t.Fatalf("%s: %v", line, faults)
-	}
-	return o
+// walk runs the files of a directory, and returns their names.
+func walk(t *testing.T, dir string, run func(*testing.T, *datadriven.TestData) string) map[string]bool {
+	seen := map[string]bool{}
+	datadriven.Walk(t, dir, func(t *testing.T, path string) {
+		seen[strings.TrimSuffix(filepath.Base(path), ".txt")] = true
+		datadriven.RunTest(t, path, run)
+	})
+	return seen
 }
 
-// judge evaluates each line, as written reads it, with the facts of the command's arguments.
+// judge evaluates each line, such as "buy 10 AAPL at 1.00", with the facts of the command's arguments.
 func judge(t *testing.T, p *policy.Policy, d *datadriven.TestData) string {
 	var f policy.Facts
 	for _, arg := range d.CmdArgs {
@@ -98,7 +78,7 @@ func judge(t *testing.T, p *policy.Policy, d *datadriven.TestData) string {
 	}
 	var out strings.Builder
 	for line := range strings.Lines(d.Input) {
-		v := p.Evaluate(written(t, line), f)
+		v := p.Evaluate(gatetest.Line(t, line), f)
 		out.WriteString(v.Effect.String())
 		if v.MaxQuantity != nil {
 			fmt.Fprintf(&out, " (at most %s)", v.MaxQuantity)

@@ -10,14 +10,6 @@ import (
 	"sallyport/trade"
 )
 
-func decimalOf(s string) trade.Decimal {
-	d, ok := trade.ParseDecimal(s)
-	if !ok {
-		panic(s + " is no number")
-	}
-	return d
-}
-
 func symbolOf(t testing.TB, s string) trade.Symbol {
 	t.Helper()
 	v, ok := trade.ParseSymbol(s)
@@ -30,7 +22,7 @@ func symbolOf(t testing.TB, s string) trade.Symbol {
 func TestSharesHaveTheUnitsThatTheirStepsHave(t *testing.T) {
 	share := trade.USEquity(symbolOf(t, "AAPL"))
 	for size, have := range map[string]trade.Unit{"0.01": share.Tick, "0.0001": share.TickUnder1, "1": share.Lot} {
-		if want := trade.NewUnit(decimalOf(size)); have != want {
+		if want := trade.NewUnit(dec(size)); have != want {
 			t.Errorf("%s: %+v, want %+v", size, have, want)
 		}
 	}
@@ -41,12 +33,12 @@ func TestSharesHaveTheUnitsThatTheirStepsHave(t *testing.T) {
 func TestStepsWithTheirNeighbours(t *testing.T) {
 	share := trade.USEquity(symbolOf(t, "AAPL"))
 	round := share
-	round.Lot, round.Minimum = trade.NewUnit(decimalOf("100")), decimalOf("200")
+	round.Lot, round.Minimum = trade.NewUnit(dec("100")), dec("200")
 	coin := share
-	coin.Lot, coin.Minimum = trade.NewUnit(decimalOf("0.000000001")), decimalOf("0.00001")
-	coin.Tick, coin.TickUnder1 = trade.NewUnit(decimalOf("0.05")), trade.NewUnit(decimalOf("0.05"))
+	coin.Lot, coin.Minimum = trade.NewUnit(dec("0.000000001")), dec("0.00001")
+	coin.Tick, coin.TickUnder1 = trade.NewUnit(dec("0.05")), trade.NewUnit(dec("0.05"))
 	odd := share
-	odd.Tick, odd.TickUnder1 = trade.NewUnit(decimalOf("0.03")), trade.NewUnit(decimalOf("0.03"))
+	odd.Tick, odd.TickUnder1 = trade.NewUnit(dec("0.03")), trade.NewUnit(dec("0.03"))
 	for _, c := range []struct {
 		of          trade.Instrument
 		what, value string
@@ -82,9 +74,9 @@ func TestStepsWithTheirNeighbours(t *testing.T) {
 		{trade.Instrument{}, "price", "1", "0 0"},
 		{trade.Instrument{}, "quantity", "1", "0 0"},
 	} {
-		s := c.of.Price(decimalOf(c.value))
+		s := c.of.Price(dec(c.value))
 		if c.what == "quantity" {
-			s = c.of.Quantity(decimalOf(c.value))
+			s = c.of.Quantity(dec(c.value))
 		}
 		got := ""
 		if !s.Fits {
@@ -102,7 +94,7 @@ func TestStepsWithTheirNeighbours(t *testing.T) {
 //fault:f103
 func TestStepsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		unit := decimalOf(rapid.SampledFrom([]string{"1", "100", "0.01", "0.0001", "0.000000001", "0.05", "0.25", "0.03", "7", "1.5"}).Draw(t, "unit"))
+		unit := dec(rapid.SampledFrom([]string{"1", "100", "0.01", "0.0001", "0.000000001", "0.05", "0.25", "0.03", "7", "1.5"}).Draw(t, "unit"))
 		value := fmt.Sprintf("%d.%09d", rapid.IntRange(0, 1000).Draw(t, "whole"), rapid.SampledFrom([]int{1, 0, 10_000_000, 500_000_000, 250_000_000, 30_000_000}).Draw(t, "parts"))
 		if rapid.Bool().Draw(t, "made to fit") {
 			value = unit.Mul(trade.Whole(rapid.Uint32Range(1, 10000).Draw(t, "units"))).String()
@@ -112,7 +104,7 @@ func TestStepsAreExact(t *testing.T) {
 		if v.Sign() == 0 {
 			return
 		}
-		s := trade.NewUnit(unit).Step(decimalOf(value))
+		s := trade.NewUnit(unit).Step(dec(value))
 		if want := new(big.Rat).Quo(v, u).IsInt(); s.Fits != want {
 			t.Fatalf("%s in steps of %s fits: %t, want %t", value, unit, s.Fits, want)
 		}
@@ -120,14 +112,14 @@ func TestStepsAreExact(t *testing.T) {
 			return
 		}
 		below, _ := new(big.Rat).SetString(s.Below.String())
-		if !new(big.Rat).Quo(below, u).IsInt() || below.Cmp(v) >= 0 || s.Above.Sub(s.Below).Cmp(unit) != 0 || s.Above.Cmp(decimalOf(value)) <= 0 {
+		if !new(big.Rat).Quo(below, u).IsInt() || below.Cmp(v) >= 0 || s.Above.Sub(s.Below).Cmp(unit) != 0 || s.Above.Cmp(dec(value)) <= 0 {
 			t.Fatalf("%s in steps of %s lies between %s and %s", value, unit, s.Below, s.Above)
 		}
 	})
 }
 
 func BenchmarkPrice(b *testing.B) {
-	i, p := trade.USEquity(symbolOf(b, "AAPL")), decimalOf("150.25")
+	i, p := trade.USEquity(symbolOf(b, "AAPL")), dec("150.25")
 	b.ReportAllocs()
 	for b.Loop() {
 		if !i.Price(p).Fits {
@@ -139,9 +131,9 @@ func BenchmarkPrice(b *testing.B) {
 func TestAPartOfAShareIsOfALotOfOne(t *testing.T) {
 	share := trade.USEquity(symbolOf(t, "AAPL"))
 	round, coin, block := share, share, share
-	round.Lot, round.Minimum = trade.NewUnit(decimalOf("100")), decimalOf("100")
-	coin.Lot, coin.Minimum = trade.NewUnit(decimalOf("0.1")), decimalOf("0.1")
-	block.Minimum = decimalOf("10")
+	round.Lot, round.Minimum = trade.NewUnit(dec("100")), dec("100")
+	coin.Lot, coin.Minimum = trade.NewUnit(dec("0.1")), dec("0.1")
+	block.Minimum = dec("10")
 	for _, c := range []struct {
 		of       trade.Instrument
 		quantity string
@@ -150,7 +142,7 @@ func TestAPartOfAShareIsOfALotOfOne(t *testing.T) {
 		{share, "0.5", true}, {share, "10.000000001", true}, {share, "1", false}, {share, "0", false}, {round, "100.5", false},
 		{coin, "0.15", false}, {block, "10.5", false}, {trade.Instrument{}, "0.5", false},
 	} {
-		if got := c.of.TakesPart(decimalOf(c.quantity)); got != c.want {
+		if got := c.of.TakesPart(dec(c.quantity)); got != c.want {
 			t.Errorf("a part of %s in lots of %s: %t", c.quantity, c.of.Lot.Size(), got)
 		}
 	}
