@@ -73,8 +73,8 @@ func (g *Gate) unavailable(c Call, err error) ledger.Decision {
 // flight is what came of a request to the broker.
 type flight struct {
 	out    ledger.Concluded
-	events []ledger.Happened // what the request caused at once
-	next   uint64            // the number of the venue's next event; zero if it does not say
+	events []VenueEvent // what the request caused at once
+	next   uint64       // the number of the venue's next event; zero if it does not say
 }
 
 // send sends what was decided. The decision is durable, which is what makes the permit.
@@ -118,29 +118,31 @@ func (g *Gate) ask(id trade.IntentID, question func() (Receipt, error)) (f fligh
 	f.out = ledger.Concluded{Intent: id, Source: ledger.FromGate}
 	defer func() {
 		if p := recover(); p != nil {
-			f = flight{out: ledger.Concluded{Intent: id, Source: ledger.FromGate, Message: fmt.Sprintf("the broker's driver failed: %v", p)}}
+			f = flight{out: ledger.Concluded{Intent: id, Source: ledger.FromGate, Message: words(fmt.Sprintf("the broker's driver failed: %v", p))}}
 		}
 	}()
 	r, err := question()
 	switch {
 	case errors.Is(err, ErrNotSent):
-		f.out.Outcome, f.out.Message = trade.Rejected, "nothing was sent: "+err.Error()
+		f.out.Outcome, f.out.Message = trade.Rejected, "nothing was sent: "+words(err.Error())
 	case err != nil:
-		f.out.Message = "nothing can be concluded from the broker's answer: " + err.Error()
+		f.out.Message = "nothing can be concluded from the broker's answer: " + words(err.Error())
 	default:
 		f.out = concluded(id, r)
-		f.next = r.NextEvent
-		for _, e := range r.Events[:min(len(r.Events), maxTaken)] {
-			f.events = append(f.events, happened(g.cfg.Account, e))
-		}
+		f.next, f.events = r.NextEvent, r.Events[:min(len(r.Events), maxTaken)]
 	}
 	return f
 }
 
+// words are what somebody else wrote, as far as it goes on record.
+//
+//limit:gate-broker-words Of a broker's message, error, code and order id at most 400 characters go on record, escaped.
+func words(text string) string { return trade.Printable(text, 400) }
+
 // concluded records a receipt.
 func concluded(id trade.IntentID, r Receipt) ledger.Concluded {
 	c := ledger.Concluded{
-		Intent: id, Outcome: r.Outcome, Source: ledger.FromBroker, OrderID: r.OrderID, Code: r.Code, Message: r.Message,
+		Intent: id, Outcome: r.Outcome, Source: ledger.FromBroker, OrderID: words(r.OrderID), Code: words(r.Code), Message: words(r.Message),
 	}
 	switch r.Outcome {
 	case trade.Accepted:

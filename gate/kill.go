@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"sallyport/journal"
@@ -88,13 +89,16 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		rep.Stop.Reason = "no reason was given" // a stop is never refused for its words
 	}
 	var since time.Time // of the record, which is not before that of any order that was cleared before it
+	var stop ledger.Stop
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		since = at
 		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
 		r.Keep = r.Keep || r.Person.name == "" && g.kept(r.Scope) // what a person keeps, only a person ends
-		if rep.Repeated && r.Person.name == "" {                  // it changes nothing, and may come without end
+		stop = ledger.Stop{Scope: r.Scope, By: r.by(), Since: since, Keep: r.Keep}
+		if rep.Repeated && r.Person.name == "" { // it changes nothing, and may come without end
 			rep.Stop = g.inForce(r.Scope)
+			stop.Since = rep.Stop.Since
 			return nil
 		}
 		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason, Keep: r.Keep})
@@ -120,7 +124,7 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		_, _ = WriteStopFile(g.cfg.Home, rep.Stop) // so that it stands even if the journal is lost; a reset takes it away
 	}
 	g.awaitSends(ctx, r.Scope, since)
-	rep.Orders = g.stopOrders(ctx, ledger.Stop{Scope: r.Scope, Since: since, Keep: r.Keep}, r.exits())
+	rep.Orders = g.stopOrders(ctx, stop, r.exits())
 	rep.Orders = append(rep.Orders, g.cancelAtBroker(ctx, r, g.onRecord(ctx), "it was at the broker and not on record")...)
 	return rep, nil
 }
@@ -255,7 +259,7 @@ func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop, exits bool) []S
 	_ = g.journal.Read(ctx, func() error { // without it nothing is known, and nothing is said
 		for _, o := range g.follow.state.Opens() {
 			if covers(stop.Scope, o) && !later(o, stop) && o.Phase != ledger.OnHold && o.Phase != ledger.Granted {
-				open = append(open, g.stopped(o, exits))
+				open = append(open, g.stopped(o, stop, exits))
 				phases[o.Intent] = o.Phase
 			}
 		}
@@ -276,9 +280,12 @@ const protecting = "it is filled, and its exits protect what it bought"
 // stopped is an open order as a stop finds it.
 //
 //limit:gate-exits-stay A stop leaves the exits of a position, and stop orders that only sell what is held, unless a person says that all is to go.
-func (g *Gate) stopped(o *ledger.Open, exits bool) StopOrder {
+//limit:gate-reduction-stays A person's reduction is cancelled only by the stop of a person, or of who runs the command on the machine.
+func (g *Gate) stopped(o *ledger.Open, stop ledger.Stop, exits bool) StopOrder {
 	s := StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown}
 	switch {
+	case o.Origin.Surface == surfacePerson && !strings.HasPrefix(stop.By, "person:") && !strings.HasPrefix(stop.By, "local:"):
+		s.State, s.Message = StopKept, "a person reduces a position by it"
 	case exits:
 	case protects(o):
 		s.State, s.Message = StopKept, protecting

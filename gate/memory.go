@@ -190,11 +190,7 @@ func (m *Memory) Answer(ctx context.Context, id trade.IntentID, r Receipt) (bool
 func (m *Memory) Happened(ctx context.Context, events ...VenueEvent) error {
 	return m.update(ctx, func(tx *journal.Tx) error {
 		at, _ := m.moment(tx)
-		all := make([]ledger.Happened, len(events))
-		for i, e := range events {
-			all[i] = happened(m.cfg.Account, e)
-		}
-		if !m.recordVenue(tx, at, nil, all) {
+		if !m.recordVenue(tx, at, nil, events) {
 			return errors.New("the venue's events are not numbered one by one")
 		}
 		return nil

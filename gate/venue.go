@@ -29,7 +29,7 @@ var ErrOtherVenue = errors.New("the venue is not the one that the journal knows"
 // shows that it is the same venue.
 //
 //limit:gate-same-venue A venue that does not have the last event that the journal knows of it is refused.
-func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
+func (g *Gate) venueEvents(ctx context.Context) ([]VenueEvent, error) {
 	var cursor uint64
 	var known trade.IntentID
 	err := g.journal.Read(ctx, func() error {
@@ -51,7 +51,7 @@ func (g *Gate) venueEvents(ctx context.Context) ([]ledger.Happened, error) {
 		return nil, err
 	case len(all) == 0:
 		return nil, fmt.Errorf("%w: it does not have event %d", ErrOtherVenue, cursor)
-	case all[0].Intent != known:
+	case intentOf(all[0].ID) != known:
 		return nil, fmt.Errorf("%w: its event %d is about another order", ErrOtherVenue, cursor)
 	}
 	return all[1:], nil
@@ -78,8 +78,8 @@ func (g *Gate) knowsWorking(ctx context.Context) error {
 }
 
 // eventsAfter reads page after page of the venue's events.
-func (g *Gate) eventsAfter(ctx context.Context, cursor uint64) ([]ledger.Happened, error) {
-	var all []ledger.Happened
+func (g *Gate) eventsAfter(ctx context.Context, cursor uint64) ([]VenueEvent, error) {
+	var all []VenueEvent
 	for range maxPages {
 		ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
 		page, err := g.cfg.Broker.Events(ctx, cursor)
@@ -96,18 +96,36 @@ func (g *Gate) eventsAfter(ctx context.Context, cursor uint64) ([]ledger.Happene
 				return all, fmt.Errorf("the broker does not number its events one by one: %d after %d", e.Number, cursor)
 			}
 			cursor = e.Number
-			all = append(all, happened(g.cfg.Account, e))
+			all = append(all, e)
 		}
 	}
 	return all, nil
 }
 
-func happened(a trade.Account, e VenueEvent) ledger.Happened {
-	h := ledger.Happened{
+// happened is a venue's event as it goes on record; why is not empty if it cannot.
+//
+//limit:gate-event-sound A venue's event that is not a fill, a cancel or an expiry in a symbol and on a side that we can write, or a fill of nothing or at no price, is not recorded: it engages the kill switch of the account, and what follows waits.
+func happened(a trade.Account, e VenueEvent) (h ledger.Happened, why string) {
+	switch {
+	case e.Kind == NoVenueEvent || e.Kind > VenueExpired:
+		return h, fmt.Sprintf("its kind %d is none", e.Kind)
+	case e.Symbol == trade.Symbol{}:
+		return h, "it names no symbol"
+	case e.Side != trade.Buy && e.Side != trade.Sell:
+		return h, "it names no side"
+	case e.Quantity.Sign() < 0, e.Kind == VenueFill && e.Quantity.Sign() == 0:
+		return h, "its quantity is " + e.Quantity.String()
+	case e.Price.Sign() < 0, e.Kind == VenueFill && e.Price.Sign() == 0:
+		return h, "its price is " + e.Price.String()
+	}
+	h = ledger.Happened{
 		Account: a, Number: e.Number, What: e.Kind.String(), Symbol: e.Symbol, Side: e.Side, Quantity: e.Quantity, Price: e.Price,
 	}
 	h.Intent = intentOf(e.ID)
-	return h
+	if _, err := ledger.Decode(ledger.Encode(h)); err != nil { // a record that cannot be read would end the journal
+		return h, words(err.Error())
+	}
+	return h, ""
 }
 
 // intentOf returns the intent that a client order id was made from; empty for an id that is not ours.
@@ -121,14 +139,19 @@ func intentOf(id trade.BrokerOrderID) trade.IntentID {
 
 // recordVenue records what the ledger does not have yet. What concerns the decision at hand is applied to it. It is false
 // if events that come before these are missing; then it records none of what follows the gap.
-func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, events []ledger.Happened) bool {
-	for _, e := range events {
-		cursor, _ := g.follow.state.Cursor(e.Account)
-		if e.Number <= cursor {
+func (g *Gate) recordVenue(tx *journal.Tx, at time.Time, d *ledger.Decision, events []VenueEvent) bool {
+	for _, v := range events {
+		cursor, _ := g.follow.state.Cursor(g.cfg.Account)
+		if v.Number <= cursor {
 			continue
 		}
-		if e.Number != cursor+1 {
+		if v.Number != cursor+1 {
 			return false
+		}
+		e, why := happened(g.cfg.Account, v)
+		if why != "" {
+			g.halt(tx, at, accountScope(g.cfg.Account), fmt.Sprintf("event %d of the broker cannot be taken in: %s", v.Number, why))
+			return true // there is nothing more to ask for
 		}
 		g.stopUnexplained(tx, at, e)
 		g.record(tx, at, e.Account, e)

@@ -131,6 +131,7 @@ func (s *State) rejudged(at time.Time, e Rejudged) {
 }
 
 //limit:ledger-final Accepted and Rejected are final; Unknown keeps the reservation until it is settled.
+//limit:ledger-resolved An order that we sent and that a person says was accepted works at the venue, until the venue tells its end.
 func (s *State) concluded(at time.Time, e Concluded) {
 	o := s.Open(e.Intent)
 	s.count(o, e)
@@ -153,13 +154,16 @@ func (s *State) concluded(at time.Time, e Concluded) {
 		s.close(o)
 	case trade.Accepted:
 		o.Unknown = false
-		if e.Source.Tracked() {
+		if e.Source.Tracked() || e.Source == FromPerson && o.ours() {
 			o.Phase = Working
 			return
 		}
 		delete(s.open, o.Intent) // nobody tells us of its fills: what it reserved stays pending, as posted exposure
 	}
 }
+
+// ours reports whether we send the order, to a venue that tells us of its fills.
+func (o *Open) ours() bool { return !o.Pending.NotAfter.IsZero() }
 
 // count counts the orders in a row that the broker itself has rejected.
 //

@@ -155,7 +155,7 @@ func alike(a, b trade.Order) bool {
 }
 
 // Rejections implements policy.History. Per rule they are counted per account, since a rejection has no rule.
-func (h *History) Rejections(per policy.Per, since time.Time) int {
+func (h *History) Rejections(per policy.Per, since time.Time) policy.Count {
 	if h.past == nil {
 		return h.troubles(&log[trouble]{}, per, since)
 	}
@@ -163,18 +163,18 @@ func (h *History) Rejections(per policy.Per, since time.Time) int {
 }
 
 // Denials implements policy.History. Per rule they are counted per account, since a denial matches many.
-func (h *History) Denials(per policy.Per, since time.Time) int {
+func (h *History) Denials(per policy.Per, since time.Time) policy.Count {
 	if h.past == nil {
 		return h.troubles(&log[trouble]{}, per, since)
 	}
 	return h.troubles(&h.past.denied, per, since)
 }
 
-func (h *History) troubles(l *log[trouble], per policy.Per, since time.Time) int {
+// troubles counts what is remembered. Where that is not all, whose the rest was is not known: it stops nobody.
+func (h *History) troubles(l *log[trouble], per policy.Per, since time.Time) policy.Count {
 	from := since.UnixMicro()
-	if !h.memory.covers(from) || !l.covers(from) {
-		n, _ := missing(h.memory.covers(from) && l.full(maxTroubles))
-		return n
+	if !h.memory.covers(from) {
+		return policy.Count{N: NotKnown}
 	}
 	n := 0
 	for i := len(l.at) - 1; i >= 0 && l.at[i] > from; i-- {
@@ -184,5 +184,5 @@ func (h *History) troubles(l *log[trouble], per policy.Per, since time.Time) int
 			n++
 		}
 	}
-	return n
+	return policy.Count{N: n, Known: l.covers(from)}
 }

@@ -24,6 +24,8 @@ func sentBy(n int, agent trade.Agent, o trade.Order, rules ...string) Decided {
 	return d
 }
 
+func exactly(n int) policy.Count { return policy.Count{N: n, Known: true} }
+
 func deniedOrder(n int, agent trade.Agent, o trade.Order, code trade.Code) Decided {
 	d := allowed(n, o, ClearsNothing)
 	d.Origin.Agent, d.Pending = agent, Pending{}
@@ -87,8 +89,8 @@ func TestEachScopeCountsItsOwn(t *testing.T) {
 		h.Orders(policy.PerRule, "large", before), h.Orders(policy.PerRule, "all", before), h.Orders(policy.PerRule, "none", before), "|",
 		h.Notional(policy.PerAccount, "", before), h.Notional(policy.PerAgent, "", before), h.Notional(policy.PerSymbol, "", before),
 		h.Notional(policy.PerRule, "large", before), "|",
-		h.Denials(policy.PerAccount, before), h.Denials(policy.PerAgent, before), h.Denials(policy.PerSymbol, before), "|",
-		h.Rejections(policy.PerAccount, before), h.Rejections(policy.PerAgent, before), h.Rejections(policy.PerSymbol, before), "|",
+		h.Denials(policy.PerAccount, before).N, h.Denials(policy.PerAgent, before).N, h.Denials(policy.PerSymbol, before).N, "|",
+		h.Rejections(policy.PerAccount, before).N, h.Rejections(policy.PerAgent, before).N, h.Rejections(policy.PerSymbol, before).N, "|",
 		h.Similar(before),
 	)
 	if want := "4 2 3 2 1 0|38.5 16 32.5 22.5|3 2 1|2 2 1|3"; got != want {
@@ -101,7 +103,7 @@ func TestEachScopeCountsItsOwn(t *testing.T) {
 		Account: "second", Symbol: text("symbol", "AAPL"), Side: text("side", "buy"), Quantity: text("quantity", "10"),
 		Type: text("order_type", "limit"), LimitPrice: text("limit_price", "1.00"), TimeInForce: text("time_in_force", "day"),
 	})
-	if h := ask(s, other, ""); len(faults) > 0 || h.Orders(policy.PerAccount, "", before)+h.Similar(before)+h.Denials(policy.PerAccount, before) != 0 {
+	if h := ask(s, other, ""); len(faults) > 0 || h.Orders(policy.PerAccount, "", before)+h.Similar(before)+h.Denials(policy.PerAccount, before).N != 0 {
 		t.Error("another account sees this one's orders")
 	}
 }
@@ -267,7 +269,7 @@ func TestWhatIsNotRememberedIsNotKnown(t *testing.T) {
 	known("since it began", late, t0, true)
 	late.Apply(t0.Add(-time.Hour), HistoryBegan{})
 	known("it begins once", late, t0.Add(-time.Microsecond), false)
-	if h := ask(late, o, ""); h.Denials(policy.PerAgent, t0.Add(-time.Second)) != NotKnown || h.Rejections(policy.PerAgent, t0.Add(-time.Second)) != NotKnown {
+	if h, not := ask(late, o, ""), (policy.Count{N: NotKnown}); h.Denials(policy.PerAgent, t0.Add(-time.Second)) != not || h.Rejections(policy.PerAgent, t0.Add(-time.Second)) != not {
 		t.Error("denials and rejections before it began are counted")
 	}
 	s := began(sentBy(1, "a", o), deniedOrder(9, "a", o, "X"))
@@ -278,8 +280,8 @@ func TestWhatIsNotRememberedIsNotKnown(t *testing.T) {
 	known("after what is forgotten", s, t0, true)
 	known("after a restart", restart(t, s), t0.Add(-time.Microsecond), false)
 	s.Apply(t0.Add(kept), deniedOrder(10, "a", o, "X"))
-	if n := ask(s, o, "").Denials(policy.PerAgent, t0.Add(-time.Microsecond)); n != NotKnown {
-		t.Errorf("%d denials up to what is forgotten", n)
+	if n := ask(s, o, "").Denials(policy.PerAgent, t0.Add(-time.Microsecond)); n.Known {
+		t.Errorf("%d denials up to what is forgotten", n.N)
 	}
 }
 
@@ -318,17 +320,14 @@ func TestMostDenialsAndRejectionsThatAreRemembered(t *testing.T) {
 		s.Apply(at, deniedOrder(1, "a", o, "X"))
 		s.Apply(at, allowed(2, o, ClearsSend))
 		s.Apply(at, Concluded{Intent: intent(2), Outcome: trade.Rejected, Source: FromBroker})
-		want := i + 1
-		if want > maxTroubles {
-			want = Uncounted
-		}
+		want := policy.Count{N: min(i+1, maxTroubles), Known: i < maxTroubles}
 		h := ask(s, o, "")
 		if d, r := h.Denials(policy.PerAgent, t0.Add(-time.Microsecond)), h.Rejections(policy.PerSymbol, t0.Add(-time.Microsecond)); d != want || r != want {
-			t.Fatalf("after %d: %d denials, %d rejections", i+1, d, r)
+			t.Fatalf("after %d: %v denials, %v rejections", i+1, d, r)
 		}
 	}
-	if n := ask(s, o, "").Denials(policy.PerAgent, t0); n != maxTroubles {
-		t.Fatalf("%d denials after the forgotten one", n)
+	if n := ask(s, o, "").Denials(policy.PerAgent, t0); n != exactly(maxTroubles) {
+		t.Fatalf("%v denials after the forgotten one", n)
 	}
 }
 
@@ -386,7 +385,7 @@ func TestResetBeginsToCountTroublesAgainInItsScope(t *testing.T) {
 		s = restart(t, s)
 		s.Apply(t0, KillReset{Scope: scope, By: "p"})
 		h, before := ask(s, aapl, ""), t0.Add(-time.Microsecond)
-		if got := fmt.Sprint(h.Denials(policy.PerAccount, before), " ", h.Rejections(policy.PerAccount, before)); got != want {
+		if got := fmt.Sprint(h.Denials(policy.PerAccount, before).N, " ", h.Rejections(policy.PerAccount, before).N); got != want {
 			t.Errorf("%s: %q, want %q", scope, got, want)
 		}
 		if h.Orders(policy.PerAccount, "", before) != 2 {
@@ -398,8 +397,8 @@ func TestResetBeginsToCountTroublesAgainInItsScope(t *testing.T) {
 func TestWhatAStopBlocksIsNoDenial(t *testing.T) {
 	o := order(t, "buy", "AAPL", "10", "1.00")
 	h := ask(began(deniedOrder(1, "a", o, policy.KillSwitchActive), deniedOrder(2, "a", o, "X")), o, "")
-	if n := h.Denials(policy.PerAgent, t0.Add(-time.Second)); n != 1 {
-		t.Fatalf("%d denials, want 1", n)
+	if n := h.Denials(policy.PerAgent, t0.Add(-time.Second)); n != exactly(1) {
+		t.Fatalf("%v denials, want 1", n)
 	}
 }
 
@@ -627,11 +626,11 @@ func compareCounts(t *rapid.T, s *State, naive *recount, at time.Time) {
 		if per == policy.PerRule {
 			continue
 		}
-		if n, _ := within(naive.denied, since, fit); h.Denials(per, since) != n {
-			t.Fatalf("per %s since %s: %d denials, the recount says %d", per, since, h.Denials(per, since), n)
+		if n, _ := within(naive.denied, since, fit); h.Denials(per, since) != exactly(n) {
+			t.Fatalf("per %s since %s: %d denials, the recount says %d", per, since, h.Denials(per, since).N, n)
 		}
-		if n, _ := within(naive.rejected, since, fit); h.Rejections(per, since) != n {
-			t.Fatalf("per %s since %s: %d rejections, the recount says %d", per, since, h.Rejections(per, since), n)
+		if n, _ := within(naive.rejected, since, fit); h.Rejections(per, since) != exactly(n) {
+			t.Fatalf("per %s since %s: %d rejections, the recount says %d", per, since, h.Rejections(per, since).N, n)
 		}
 	}
 	n, _ := within(naive.sent, since, func(v occurrence) bool {

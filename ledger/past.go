@@ -17,7 +17,7 @@ const (
 	kept = 26 * time.Hour
 	//limit:ledger-history-sent Of each account the newest 100,000 sent orders and the newest 100,000 closing fills are remembered; a window that reaches further back counts as over every bound, and its gain is not known.
 	maxSent = 100_000
-	//limit:ledger-history-troubles Of each account the newest 1,000 rejections and the newest 1,000 denials are remembered; a window that reaches further back counts as over every bound.
+	//limit:ledger-history-troubles Of each account the newest 1,000 rejections and the newest 1,000 denials are remembered; of a window that reaches further back only the least is known: it stops whom that stops, and else denies.
 	maxTroubles = 1000
 )
 

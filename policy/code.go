@@ -140,7 +140,7 @@ func RulebookCodes() []trade.CodeRow {
 		{Code: EquityUnavailable, Meaning: "The equity of the account, or its peak, is not known.", Repair: "The operator reconciles the account."},
 		{Code: ExposureUnavailable, Meaning: "The exposure of the account is not known, or cannot be right.", Repair: "The operator reconciles the account, and checks that everything held has a quote."},
 		{Code: LossUnavailable, Meaning: "The loss of the day is not known.", Repair: "The operator reconciles the account, and checks that everything held has a quote."},
-		{Code: CountUnavailable, Meaning: "What a limit counts is not known.", Repair: "The operator runs `sallyport doctor`."},
+		{Code: CountUnavailable, Meaning: "What a limit counts is not known, or may be more than is remembered.", Repair: "The operator runs `sallyport doctor`."},
 		{Code: DayUnavailable, Meaning: "It is not known when the day began in the policy's time zone.", Repair: "The operator checks the time zone of the policy and the clock."},
 	}
 	rows = append(rows, termCodes()...)

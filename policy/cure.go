@@ -38,7 +38,7 @@ func (j *judge) slides(r *bookRule, l *limit, at step) time.Time {
 	exceeds := func(since time.Time) bool {
 		var v reading
 		v.slide(j.s.History, r, l, since)
-		return v.missing != "" || v.exceeds(l, at)
+		return v.missing != "" || v.open || v.exceeds(l, at)
 	}
 	if exceeds(j.s.At) { // even with nothing but the order itself
 		return time.Time{}

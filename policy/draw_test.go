@@ -229,7 +229,7 @@ func drawBook(t *rapid.T) (naivePolicy, *policy.Rulebook) {
 }
 
 func drawPast(t *rapid.T, agent trade.Agent, symbol string) *past {
-	h := &past{agent: agent, symbol: symbol}
+	h := &past{agent: agent, symbol: symbol, flooded: rapid.IntRange(0, 5).Draw(t, "flooded") == 0}
 	for range rapid.IntRange(0, 6).Draw(t, "events") {
 		h.events = append(h.events, happened{
 			what:  rapid.SampledFrom([]string{"sent", "sent", "similar", "rejected", "denied"}).Draw(t, "what"),

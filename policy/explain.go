@@ -100,7 +100,7 @@ func (j *judge) explain(r *bookRule, l *limit) (row ExplainedLimit) {
 		row.Value, row.Effect = "", "exempt"
 		return row
 	case v.missing != "":
-		row.Code = v.missing
+		row.Code, row.Effect = v.missing, at.String()
 		return row
 	}
 	bound := at

@@ -88,14 +88,42 @@ func (j *judge) step(r *bookRule, l *limit, v *reading) step {
 		return passes
 	case v.missing != "":
 		return denies
+	case v.open:
+		return v.atLeast(l)
 	case !v.exceeds(l, l.first):
 		return passes
 	}
+	return v.strictest(l)
+}
+
+// strictest is the strictest step whose bound the value exceeds; the mildest one if it exceeds none.
+func (v *reading) strictest(l *limit) step {
 	s := halts
 	for s > l.first && !(l.has[s] && v.exceeds(l, s)) {
 		s--
 	}
 	return s
+}
+
+// atLeast is what a count comes to of which only the least is known. It is over every bound, as far as it holds or denies;
+// it halts only where the least is over that bound.
+//
+//limit:policy-count-open A count of which only the least is known counts as over every bound at which it holds or denies, COUNT_UNAVAILABLE, and halts only if the least is over that bound.
+func (v *reading) atLeast(l *limit) step {
+	surely := passes
+	if v.exceeds(l, l.first) {
+		surely = v.strictest(l)
+	}
+	perhaps := halts
+	for !l.has[perhaps] {
+		perhaps--
+	}
+	perhaps = min(perhaps, denies)
+	if surely >= perhaps {
+		return surely
+	}
+	v.missing = CountUnavailable
+	return perhaps
 }
 
 // sentence collects the reasons of a verdict that is not Allow.
@@ -264,7 +292,11 @@ func (j *judge) limitReason(c *sentence, r *bookRule, l *limit) {
 	if v.missing != "" {
 		reason.Code, reason.Limit, reason.Observed = v.missing, u.show(l.hardest()), "unknown"
 		reason.Message = fmt.Sprintf("%s cannot be judged: %s", l.kind, j.missing(v.missing))
-		c.deny(reason, time.Time{})
+		if !reason.Hold {
+			c.deny(reason, time.Time{})
+			return
+		}
+		c.v.Reasons = append(c.v.Reasons, reason)
 		return
 	}
 	reason.Limit, reason.Observed = u.show(l.bounds[at]), v.show(u)

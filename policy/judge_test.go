@@ -20,9 +20,10 @@ var noon = time.Date(2026, 11, 30, 17, 0, 0, 0, time.UTC)
 
 // past is a History out of lists.
 type past struct {
-	agent  trade.Agent
-	symbol string
-	events []happened
+	agent   trade.Agent
+	symbol  string
+	events  []happened
+	flooded bool // there were more rejections and denials than are remembered
 }
 
 type happened struct {
@@ -63,14 +64,14 @@ func (p *past) Similar(since time.Time) int {
 	return n
 }
 
-func (p *past) Rejections(per policy.Per, since time.Time) int {
+func (p *past) Rejections(per policy.Per, since time.Time) policy.Count {
 	n, _ := p.count("rejected", per, "", since)
-	return n
+	return policy.Count{N: n, Known: !p.flooded}
 }
 
-func (p *past) Denials(per policy.Per, since time.Time) int {
+func (p *past) Denials(per policy.Per, since time.Time) policy.Count {
 	n, _ := p.count("denied", per, "", since)
-	return n
+	return policy.Count{N: n, Known: !p.flooded}
 }
 
 func dec(s string) trade.Decimal { return gatetest.Decimal(s) }

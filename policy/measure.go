@@ -44,6 +44,7 @@ type reading struct {
 	num, den trade.Decimal
 	n        uint32 // the value, where it is a count
 	ratio    bool
+	open     bool       // a count that may be more
 	off      bool       // the limit does not judge this order
 	missing  trade.Code // the fact that is not there, or cannot be right; empty if there is a value
 }
@@ -216,9 +217,9 @@ func (v *reading) slide(h History, r *bookRule, l *limit, since time.Time) {
 	case ordersPerMinute:
 		v.count(Count{h.Orders(l.per, r.id, since), true}, 1)
 	case brokerRejections:
-		v.count(Count{h.Rejections(l.per, since), true}, 0)
+		v.least(h.Rejections(l.per, since))
 	default:
-		v.count(Count{h.Denials(l.per, since), true}, 0)
+		v.least(h.Denials(l.per, since))
 	}
 }
 
@@ -233,6 +234,12 @@ func (v *reading) count(c Count, more uint32) {
 	if c.N > mostCounted {
 		v.n = mostCounted + 1
 	}
+}
+
+// least is a count that may be more than it is known to be.
+func (v *reading) least(c Count) {
+	v.count(Count{c.N, true}, 0)
+	v.open = !c.Known
 }
 
 // position is the side that the order adds to: what is held and every buy, or what is owed and every sell.

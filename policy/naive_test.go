@@ -300,12 +300,23 @@ func (p naivePolicy) limit(l naiveLimit, id string, n naiveOrder) string {
 	if !known {
 		return "deny"
 	}
-	for _, w := range []string{"halt", "deny", "hold"} {
-		if b, ok := l.bounds[w]; ok && (v == nil || v.Cmp(q(b)) > 0) {
-			return w
+	surely, perhaps := "allow", "allow"
+	for _, w := range []string{"hold", "deny", "halt"} {
+		b, ok := l.bounds[w]
+		if ok {
+			perhaps = w
+		}
+		if ok && (v == nil || v.Cmp(q(b)) > 0) {
+			surely = w
 		}
 	}
-	return "allow"
+	if perhaps == "halt" {
+		perhaps = "deny"
+	}
+	if h, is := n.s.History.(*past); is && h.flooded && (l.name == "broker_rejections" || l.name == "denials_per_minute") {
+		return naiveWords[max(slices.Index(naiveWords, surely), slices.Index(naiveWords, perhaps))]
+	}
+	return surely
 }
 
 // usable says whether the quote can be judged by.

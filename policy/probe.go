@@ -136,9 +136,13 @@ func (m made) Notional(per Per, _ string, since time.Time) trade.Decimal {
 
 func (m made) Similar(since time.Time) int { return m.count(similarOrders, PerAccount, since) }
 
-func (m made) Rejections(per Per, since time.Time) int { return m.count(brokerRejections, per, since) }
+func (m made) Rejections(per Per, since time.Time) Count {
+	return Count{m.count(brokerRejections, per, since), true}
+}
 
-func (m made) Denials(per Per, since time.Time) int { return m.count(denialsPerMinute, per, since) }
+func (m made) Denials(per Per, since time.Time) Count {
+	return Count{m.count(denialsPerMinute, per, since), true}
+}
 
 // with makes cases in which a limit of that kind measures v, or as little more as the least order does, and everything
 // else is as calm as it can be. There is none where no order measures that.

@@ -88,10 +88,10 @@ type History interface {
 	Notional(per Per, rule string, since time.Time) trade.Decimal
 	// Similar counts orders of the same account, symbol, side, type, quantity and prices.
 	Similar(since time.Time) int
-	// Rejections counts what the broker rejected.
-	Rejections(per Per, since time.Time) int
-	// Denials counts what was denied.
-	Denials(per Per, since time.Time) int
+	// Rejections counts what the broker rejected; where that is not Known, N is the least that they are, or below zero.
+	Rejections(per Per, since time.Time) Count
+	// Denials counts what was denied, likewise.
+	Denials(per Per, since time.Time) Count
 }
 
 // Per is what a counting limit counts together. The zero Per is the whole account.

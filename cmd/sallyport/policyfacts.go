@@ -21,8 +21,8 @@ func (d comparison) facts(c policy.Case) []row {
 			row{"orders_sent", strconv.Itoa(h.Orders(policy.PerAccount, "", ever))},
 			row{"notional_sent", h.Notional(policy.PerAccount, "", ever).Money()},
 			row{"similar_orders", strconv.Itoa(h.Similar(ever))},
-			row{"broker_rejections", strconv.Itoa(h.Rejections(policy.PerAccount, ever))},
-			row{"denials", strconv.Itoa(h.Denials(policy.PerAccount, ever))},
+			row{"broker_rejections", number(h.Rejections(policy.PerAccount, ever))},
+			row{"denials", number(h.Denials(policy.PerAccount, ever))},
 		)
 	}
 	return rows
