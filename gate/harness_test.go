@@ -68,9 +68,13 @@ func (v *venue) Submit(ctx context.Context, p gate.Permit) (gate.Receipt, error)
 }
 
 func (v *venue) event(k gate.VenueEventKind, c gate.Cleared, quantity trade.Decimal) {
+	price := c.Order.LimitPrice()
+	if price.Sign() == 0 {
+		price = trade.Whole(100)
+	}
 	v.events = append(v.events, gate.VenueEvent{
 		Number: uint64(len(v.events) + 1), Kind: k, ID: c.ID, Symbol: c.Order.Symbol(), Side: c.Order.Side(), Quantity: quantity,
-		Price: c.Order.LimitPrice(), At: time.Now(),
+		Price: price, At: time.Now(),
 	})
 }
 
