@@ -246,6 +246,7 @@ func (g *Gate) landed() {
 type follower struct {
 	state    *ledger.State
 	lastSize int // of the last snapshot
+	space    []byte
 }
 
 // snapshotEvery is how many bytes of records are folded at most before a small snapshot is worth its write; a larger
@@ -282,7 +283,7 @@ func (f *follower) Snapshot(since, most int) []byte {
 	if since < max(snapshotEvery, f.lastSize) || f.state.AtLeast() > most {
 		return nil
 	}
-	s := f.state.AppendSnapshot(make([]byte, 0, f.lastSize+min(since, 1<<20)))
-	f.lastSize = len(s)
-	return s
+	f.space = f.state.AppendSnapshot(f.space[:0])
+	f.lastSize = len(f.space)
+	return f.space
 }

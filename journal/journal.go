@@ -54,7 +54,7 @@ type Follower interface {
 	// appended since the last snapshot. The largest int asks for the state whatever was appended: Verify does, and so
 	// does the first batch of a process, which stores it if that saves the next one work. A state of more than most
 	// bytes is not stored: whoever knows that his is need not write it. The same records must always give the same
-	// bytes. A decide that returned an error must not have changed the state.
+	// bytes. They are used before the follower is called again. A decide that returned an error must not have changed the state.
 	Snapshot(since, most int) []byte
 }
 

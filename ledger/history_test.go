@@ -227,7 +227,7 @@ func TestPastIsReadOnlyByWhomAsksForIt(t *testing.T) {
 		t.Errorf("the state that is read back has at least %d bytes, and %d in fact", n, size)
 	}
 	ask(s, o, "")
-	if p := &s.accounts["paper"].past; p.sent.line != nil || p.rejected.line != nil || p.denied.line != nil || p.closed.line == nil {
+	if p := &s.accounts["paper"].past; p.sent.lines != nil || p.rejected.lines != nil || p.denied.lines != nil || p.closed.lines == nil {
 		t.Error("who asks for what was sent and refused reads the gains too, or not all of the rest")
 	}
 }

@@ -58,22 +58,25 @@ type trouble struct {
 // does not take a thing out of a window that it was in: no time is before the one before it. What the snapshot has stays
 // unread until it is asked for: a process that only adds to it, as a hook does under most policies, reads none of it.
 type log[T any] struct {
-	line      []byte // of the snapshot, from its first row on, while it is unread: at and all have what came after it
+	lines     [][]byte // of the snapshot, each from its first row on, while unread: at and all have what came after them
 	at        []int64
 	all       []T
-	forgotten int64 // the time of the newest that is forgotten; 0: none is; not known before the line is read
+	forgotten int64 // the time of the newest that is forgotten; 0: none is; not known before the lines are read
+
+	parts []part // which rows were written as which part before
+	gone  int    // how many rows before the first one were there
 }
 
-// add appends one thing, and forgets what is over the most or too old: at once, or when the line is read. It returns the
+// add appends one thing, and forgets what is over the most or too old: at once, or when the lines are read. It returns the
 // time that it was given.
 func (l *log[T]) add(at int64, v T, most int) int64 {
 	if n := len(l.at); n > 0 {
 		at = max(at, l.at[n-1])
-	} else if l.line != nil {
-		at = max(at, newest(l.line))
+	} else if len(l.lines) > 0 {
+		at = max(at, newest(l.lines[len(l.lines)-1]))
 	}
 	l.at, l.all = append(l.at, at), append(l.all, v)
-	if l.line != nil {
+	if len(l.lines) > 0 {
 		return at
 	}
 	n := max(0, len(l.at)-most)
@@ -81,7 +84,7 @@ func (l *log[T]) add(at int64, v T, most int) int64 {
 		n++
 	}
 	if n > 0 {
-		l.forgotten = l.at[n-1]
+		l.forgotten, l.gone = l.at[n-1], l.gone+n
 		l.at, l.all = l.at[n:], l.all[n:]
 	}
 	return at
@@ -294,5 +297,5 @@ func drop(l *log[trouble], which func(trouble) bool) {
 			n++
 		}
 	}
-	l.at, l.all = l.at[:n], l.all[:n]
+	l.at, l.all, l.parts = l.at[:n], l.all[:n], nil
 }

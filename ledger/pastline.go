@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,13 +10,13 @@ import (
 
 	"sallyport/policy"
 	"sallyport/trade"
-	"sallyport/wire"
 )
 
 // What is remembered stands in the snapshot behind the open intents: for each account, by its place among the sorted
-// names of accounts, a line of each kind that has anything. A row has the time in microseconds since the row before it,
-// and everything else by its place in the list of names at the line's end: about 30 bytes, where the record of its
-// decision has 900. A line is read when it is needed: a process that only looks something up never reads it.
+// names of accounts, a line of each kind that has anything, or several: see part. A row has the time in microseconds
+// since the row before it, and everything else by its place in the list of names at the line's end: about 30 bytes, where
+// the record of its decision has 900. A line is read when it is needed: a process that only looks something up never
+// reads it.
 
 // The kinds of line.
 const (
@@ -96,29 +95,6 @@ func (n *names) look(text string) int {
 	return i
 }
 
-func appendLog[T any](dst []byte, kind string, account int, l *log[T], row func([]byte, *names, T) []byte) []byte {
-	if l.line == nil && len(l.all) == 0 && l.forgotten == 0 {
-		return dst
-	}
-	dst = append(append(append(dst, `{"`...), kind...), `":`...)
-	dst = append(strconv.AppendInt(dst, int64(account), 10), lineRows...)
-	if l.line != nil {
-		return append(append(dst, l.line...), '\n')
-	}
-	n, last := names{place: map[string]int{}}, int64(0)
-	for i, v := range l.all {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		n.begin()
-		dst = strconv.AppendInt(append(dst, '['), l.at[i]-last, 10)
-		dst, last = append(row(dst, &n, v), ']'), l.at[i]
-	}
-	dst = appendTexts(append(dst, ']'), "names", n.list)
-	dst = strconv.AppendInt(wire.AppendName(dst, "forgotten"), l.forgotten, 10)
-	return append(dst, '}', '\n')
-}
-
 func appendSent(dst []byte, n *names, v sent) []byte {
 	dst = n.append(n.append(dst, string(v.agent)), v.symbol.String())
 	dst = n.append(n.append(dst, v.side.String()), v.kind())
@@ -187,44 +163,27 @@ func (s *State) findPast(line []byte, accounts []trade.Account) error {
 	if !ok1 || !ok2 || err != nil || int(i) >= len(accounts) {
 		return errPast
 	}
-	p, into := &s.accounts[accounts[i]].past, (*[]byte)(nil)
+	p, into := &s.accounts[accounts[i]].past, (*[][]byte)(nil)
 	switch kind {
 	case lineSent:
-		into = &p.sent.line
+		into = &p.sent.lines
 	case lineRejected:
-		into = &p.rejected.line
+		into = &p.rejected.lines
 	case lineDenied:
-		into = &p.denied.line
+		into = &p.denied.lines
 	case lineClosed:
-		into = &p.closed.line
+		into = &p.closed.lines
 	}
-	if into == nil || *into != nil {
+	if into == nil || len(*into) > 0 && last((*into)[len(*into)-1]) {
 		return errPast
 	}
-	*into = rest
+	*into = append(*into, rest)
 	return nil
 }
 
 var errPast = errors.New("a line of the past is not one")
 
-// load reads the line, if it is unread, and adds to it what came after it. The journal has checked that the snapshot is
-// what this program wrote, so a line that cannot be read is a defect: it ends the call that needs it, and nothing is
-// decided.
-func (l *log[T]) load(row func(*scan) T, most int) {
-	if l.line == nil {
-		return
-	}
-	at, all := l.at, l.all
-	if err := l.read(row, len(at)); err != nil {
-		panic(fmt.Sprintf("ledger: snapshot: %v", err))
-	}
-	l.line = nil
-	for i, v := range all {
-		l.add(at[i], v, most)
-	}
-}
-
-// join reads the line if something came after it, so that both can be written as one.
+// join reads the lines if something came after them, so that all can be written together.
 func (l *log[T]) join(row func(*scan) T, most int) {
 	if len(l.at) > 0 {
 		l.load(row, most)
@@ -235,7 +194,11 @@ func (l *log[T]) join(row func(*scan) T, most int) {
 func (s *State) Unread() (n int) {
 	for _, acc := range s.accounts {
 		p := &acc.past
-		n += len(p.sent.line) + len(p.rejected.line) + len(p.denied.line) + len(p.closed.line)
+		for _, lines := range [...][][]byte{p.sent.lines, p.rejected.lines, p.denied.lines, p.closed.lines} {
+			for _, line := range lines {
+				n += len(line)
+			}
+		}
 	}
 	return n
 }
@@ -270,37 +233,6 @@ func newest(line []byte) (at int64) {
 		}
 	}
 	return at
-}
-
-// read reads the line, and makes room for so many rows more.
-func (l *log[T]) read(row func(*scan) T, more int) error {
-	i := bytes.LastIndex(l.line, []byte(`],"names":[`))
-	if i < 0 {
-		return errPast
-	}
-	tail, err := wire.Read(append([]byte(`{`), l.line[i+len(`],`):]...), wire.Limits{Bytes: maxSnapshot, Depth: maxNesting})
-	if err != nil {
-		return err
-	}
-	o := object{v: tail}
-	in := scan{b: l.line[:i], names: o.texts("names")}
-	in.known = make([]meaning, len(in.names))
-	l.forgotten = int64(o.number("forgotten"))
-	n := bytes.Count(in.b, []byte{']'})
-	l.at, l.all = make([]int64, 0, n+more), make([]T, 0, n+more)
-	for last := int64(0); len(in.b) > 0 && !in.bad; {
-		if len(l.all) > 0 {
-			in.take(',')
-		}
-		in.take('[')
-		last += in.number()
-		l.at, l.all = append(l.at, last), append(l.all, row(&in))
-		in.take(']')
-	}
-	if in.bad {
-		return errPast
-	}
-	return o.err
 }
 
 // scan reads rows, which have whole numbers and nothing else. It stays bad once it is.

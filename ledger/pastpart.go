@@ -1,0 +1,154 @@
+package ledger
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"sallyport/wire"
+)
+
+// A long log is written in parts, each a line of its own: rows come at the end and go at the beginning, so that between
+// two snapshots most parts stay what they were and need not be made again. Where a part ends follows from the rows alone,
+// whoever writes them and whatever he wrote before: after a time that is drawn from all times by its bits, so that rows
+// that go move no end but those next to them. The last line of a log says what is forgotten. One that is shorter than
+// two parts is one line.
+
+const (
+	leastPart = 128 // rows
+	partDraw  = 128 // after so many rows more, on an average, it ends
+)
+
+// part is a line as it was written, from its first row on, and which rows it has: by their place among all that ever were
+// added.
+type part struct {
+	from, to int
+	line     []byte
+}
+
+// end returns where the part that begins with the row from ends, and whether that is final: there are rows after it.
+func (l *log[T]) end(from int) (end int, full bool) {
+	for i := from + leastPart; i < len(l.at); i++ {
+		if at := l.at[i-1]; at != l.at[i] && uint64(at)*0x9e3779b97f4a7c15>>32%partDraw == 0 {
+			return i, true
+		}
+	}
+	return len(l.at), false
+}
+
+func appendLog[T any](dst []byte, kind string, account int, l *log[T], row func([]byte, *names, T) []byte) []byte {
+	if len(l.lines) == 0 && len(l.all) == 0 && l.forgotten == 0 {
+		return dst
+	}
+	for _, line := range l.lines {
+		dst = append(append(appendKind(dst, kind, account), line...), '\n')
+	}
+	before := l.parts
+	l.parts = nil
+	for from, more := 0, len(l.lines) == 0; more; {
+		var end int
+		end, more = l.end(from)
+		p := part{from: l.gone + from, to: l.gone + end}
+		for len(before) > 0 && before[0].from < p.from {
+			before = before[1:]
+		}
+		dst = appendKind(dst, kind, account)
+		switch start := len(dst); {
+		case !more:
+			dst = l.appendRows(dst, from, end, row)
+			dst = append(strconv.AppendInt(wire.AppendName(dst, "forgotten"), l.forgotten, 10), '}')
+		case len(before) > 0 && before[0].from == p.from && before[0].to == p.to:
+			l.parts = append(l.parts, before[0])
+			dst = append(dst, before[0].line...)
+		default:
+			dst = append(l.appendRows(dst, from, end, row), '}')
+			p.line = slices.Clone(dst[start:])
+			l.parts = append(l.parts, p)
+		}
+		dst, from = append(dst, '\n'), end
+	}
+	return dst
+}
+
+func appendKind(dst []byte, kind string, account int) []byte {
+	dst = append(append(append(dst, `{"`...), kind...), `":`...)
+	return append(strconv.AppendInt(dst, int64(account), 10), lineRows...)
+}
+
+// appendRows appends rows and their names.
+func (l *log[T]) appendRows(dst []byte, from, end int, row func([]byte, *names, T) []byte) []byte {
+	n, last := names{place: map[string]int{}}, int64(0)
+	for i := from; i < end; i++ {
+		if i > from {
+			dst = append(dst, ',')
+		}
+		n.begin()
+		dst = strconv.AppendInt(append(dst, '['), l.at[i]-last, 10)
+		dst, last = append(row(dst, &n, l.all[i]), ']'), l.at[i]
+	}
+	return appendTexts(append(dst, ']'), "names", n.list)
+}
+
+// last reports whether a line is the last one of its log.
+func last(line []byte) bool { return !bytes.HasSuffix(line, []byte(`]}`)) }
+
+// load reads the lines, if they are unread, and adds to them what came after them. The journal has checked that the
+// snapshot is what this program wrote, so a line that cannot be read is a defect: it ends the call that needs it, and
+// nothing is decided.
+func (l *log[T]) load(row func(*scan) T, most int) {
+	if len(l.lines) == 0 {
+		return
+	}
+	lines, at, all := l.lines, l.at, l.all
+	n := 0
+	for _, line := range lines {
+		n += bytes.Count(line, []byte(`],[`)) + 1
+	}
+	l.lines, l.parts, l.gone = nil, nil, 0
+	l.at, l.all = make([]int64, 0, n+len(at)), make([]T, 0, n+len(all))
+	for i, line := range lines {
+		from := len(l.at)
+		if err := l.read(line, row); err != nil || last(line) != (i == len(lines)-1) {
+			panic(fmt.Sprintf("ledger: snapshot: a line of the past is not one: %v", err))
+		}
+		if !last(line) {
+			l.parts = append(l.parts, part{from: from, to: len(l.at), line: line})
+		}
+	}
+	for i, v := range all {
+		l.add(at[i], v, most)
+	}
+}
+
+// read adds the rows of a line.
+func (l *log[T]) read(line []byte, row func(*scan) T) error {
+	i := bytes.LastIndex(line, []byte(`],"names":[`))
+	if i < 0 {
+		return errPast
+	}
+	tail, err := wire.Read(append([]byte(`{`), line[i+len(`],`):]...), wire.Limits{Bytes: maxSnapshot, Depth: maxNesting})
+	if err != nil {
+		return err
+	}
+	o := object{v: tail}
+	in := scan{b: line[:i], names: o.texts("names")}
+	in.known = make([]meaning, len(in.names))
+	if last(line) {
+		l.forgotten = int64(o.number("forgotten"))
+	}
+	first, at := true, int64(0)
+	for len(in.b) > 0 && !in.bad {
+		if !first {
+			in.take(',')
+		}
+		in.take('[')
+		at, first = at+in.number(), false
+		l.at, l.all = append(l.at, at), append(l.all, row(&in))
+		in.take(']')
+	}
+	if in.bad {
+		return errPast
+	}
+	return o.err
+}

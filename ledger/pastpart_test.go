@@ -1,0 +1,95 @@
+package ledger
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/policy"
+)
+
+// TestALongPastHasTheSameBytesWhoeverWritesIt: one state writes snapshots now and then and keeps what it has made, one
+// begins again from them, and one folds it all at once. Rows come at the end and are forgotten at the beginning.
+func TestALongPastHasTheSameBytesWhoeverWritesIt(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	keeps, again, whole := began(), began(), began()
+	at, most := t0, 0
+	for i := range 4000 {
+		at = at.Add(time.Duration(draw.IntN(80_000_000)) * time.Microsecond)
+		e := sentBy(1, "a", o, "r")
+		if i%3 == 0 {
+			e = sentBy(1, "b", order(t, "sell", "MSFT", "3", "7.00"))
+		}
+		for _, s := range []*State{keeps, again, whole} {
+			s.Apply(at, e)
+		}
+		if draw.IntN(50) > 0 {
+			continue
+		}
+		kept := string(keeps.AppendSnapshot(nil))
+		again = restart(t, again)
+		if draw.IntN(2) > 0 {
+			ask(again, o, "") // so that it has read what it goes on with
+		}
+		if got := string(again.AppendSnapshot(nil)); got != kept {
+			t.Fatalf("after %d: who began again has\n%s\nand who did not\n%s", i, got, kept)
+		}
+		whole.accounts["paper"].past.sent.parts = nil
+		if got := string(whole.AppendSnapshot(nil)); got != kept {
+			t.Fatalf("after %d: who writes all of it has\n%s\nand who keeps parts\n%s", i, got, kept)
+		}
+		most = max(most, strings.Count(kept, `{"sent":`))
+		since := at.Add(-20 * time.Hour)
+		if n, m := ask(restart(t, again), o, "").Orders(policy.PerAgent, "", since), ask(whole, o, "").Orders(policy.PerAgent, "", since); n != m {
+			t.Fatalf("after %d: %d orders, by who folded all %d", i, n, m)
+		}
+	}
+	if most < 5 || whole.accounts["paper"].past.sent.forgotten == 0 {
+		t.Fatalf("%d parts at most, and forgotten up to %d: that tries little", most, whole.accounts["paper"].past.sent.forgotten)
+	}
+}
+
+// TestPartOfThePastIsWrittenOnce looks whether what was made for one snapshot stands in the next one.
+func TestPartOfThePastIsWrittenOnce(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	s := began()
+	for i := range 2000 {
+		s.Apply(t0.Add(time.Duration(i)*time.Second+time.Duration(i*i)*time.Microsecond), sentBy(1, "a", o, "r"))
+	}
+	for name, s := range map[string]*State{"its own": s, "read ones": restart(t, s)} {
+		l := &s.accounts["paper"].past.sent
+		s.Apply(t0.Add(3000*time.Second), sentBy(1, "a", o))
+		s.AppendSnapshot(nil)
+		before := l.parts
+		if len(before) < 4 {
+			t.Fatalf("%s: 2,000 rows are %d parts", name, len(before))
+		}
+		s.Apply(t0.Add(kept+200*time.Second), sentBy(1, "a", o)) // the first hundred rows are forgotten
+		s.AppendSnapshot(nil)
+		if last, was := l.parts[len(l.parts)-1], before[len(before)-1]; &last.line[0] != &was.line[0] {
+			t.Errorf("%s: the newest part was made again", name)
+		}
+	}
+}
+
+func TestDamagedPartOfThePastIsRefused(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	s := began()
+	for i := range 2000 {
+		s.Apply(t0.Add(time.Duration(i)*time.Second+time.Duration(i*i)*time.Microsecond), sentBy(1, "a", o, "r"))
+	}
+	good := string(s.AppendSnapshot(nil))
+	i := strings.LastIndex(good, `{"sent":`)
+	first, last := good[:i], good[i:]
+	for name, bad := range map[string]string{
+		"no last line": first, "two last lines": good + last, "a line after the last": first + last + first[strings.Index(first, `{"sent":`):],
+		"an early last line": strings.Replace(good, "]}\n{\"sent\"", "],\"forgotten\":0}\n{\"sent\"", 1),
+	} {
+		s, err := ReadSnapshot([]byte(bad))
+		if err == nil && !panics(func() { ask(s, o, "") }) {
+			t.Errorf("%s: taken", name)
+		}
+	}
+}
