@@ -163,13 +163,12 @@ func (j *judgement) held(st *ledger.State, p prior) *ledger.Open {
 	return open
 }
 
-// unspent finds a permission without help of a tool-call id. A client order id, where both sides have one, must be the same.
+// unspent finds a permission without help of a tool-call id. Its client order id must be the call's, and it must still be
+// good: one that is not is passed over, so that it stands in the way of no other.
 func (j *judgement) unspent(st *ledger.State, asking bool) *ledger.Open {
-	open := st.Unspent(j.call.Origin, j.call.Order, asking)
-	if open != nil && open.ClientOrderID != j.call.Tags.ClientOrderID {
-		return nil
-	}
-	return open
+	return st.Unspent(j.call.Origin, j.call.Order, func(p *ledger.Open) bool {
+		return p.ClientOrderID == j.call.Tags.ClientOrderID && !(asking && p.Asked) && len(lapsed(j.at, p)) == 0
+	})
 }
 
 func (j *judgement) idField() string {

@@ -158,14 +158,51 @@ func (g *Gate) secondJudgement(tx *journal.Tx, at time.Time, open *ledger.Open, 
 // approved it, it is not executed.
 func (g *Gate) afterApproval(tx *journal.Tx, at time.Time, open *ledger.Open, by basis, behind time.Duration) ledger.Ruling {
 	r, needs := g.secondJudgement(tx, at, open, by, behind)
-	if r.Effect == policy.Allow && len(open.Approvals) < needs {
-		r.Effect = policy.Deny
-		r.Reasons = []policy.Reason{{
-			Code: policy.ApprovalRequired, Field: "two_approvers", Limit: fmt.Sprint(len(open.Approvals)), Observed: fmt.Sprint(needs),
-			Message: fmt.Sprintf("the order is worth more now, or nobody knows how much, so that %d persons must approve it; propose it again", needs),
-		}}
-	}
+	enough(&r, open, needs)
 	return r
+}
+
+// enough denies what fewer persons have approved than must by now.
+func enough(r *ledger.Ruling, open *ledger.Open, needs int) {
+	if r.Effect != policy.Allow || len(open.Approvals) >= needs {
+		return
+	}
+	r.Effect = policy.Deny
+	r.Reasons = []policy.Reason{{
+		Code: policy.ApprovalRequired, Field: "two_approvers", Limit: fmt.Sprint(len(open.Approvals)), Observed: fmt.Sprint(needs),
+		Message: fmt.Sprintf("the order is worth more now, or nobody knows how much, so that %d persons must approve it; propose it again", needs),
+	}}
+}
+
+// lapsed says why a permission that people approved is good no more. What it reserves stays, since whoever was permitted
+// the call may have made it.
+//
+//limit:gate-approved-permission A permission that people approved is spent, or given again, strictly before the expiry of its proposal, and only while everybody who approved it is still listed with the same credential.
+func lapsed(at time.Time, open *ledger.Open) (rs []policy.Reason) {
+	if len(open.Approvals) == 0 {
+		return nil
+	}
+	if !at.Before(open.Hold.Expires) {
+		rs = append(rs, policy.Reason{
+			Code: policy.ProposalExpired, Limit: open.Hold.Expires.Format(ledger.TimeFormat), Observed: at.Format(ledger.TimeFormat),
+			Message: "the time in which people let the order be sent is over; propose it again",
+		})
+	}
+	if open.Revoked {
+		rs = append(rs, policy.Reason{
+			Code: policy.ApprovalRequired, Field: "approved_by",
+			Message: "somebody who approved the order, or its agent, was removed or has another credential now; propose it again",
+		})
+	}
+	return rs
+}
+
+// before returns a time, or the last moment before the end if that is earlier.
+func before(t, end time.Time) time.Time {
+	if last := end.Add(-time.Microsecond); last.Before(t) {
+		return last
+	}
+	return t
 }
 
 // policyChanged says that the policy is another one than when the order was first judged.
@@ -232,10 +269,7 @@ func (g *Gate) carryOut(ctx context.Context, id trade.IntentID) (ledger.Decision
 		clears := ledger.ClearsNothing
 		if ruling.Effect == policy.Allow {
 			clears = ledger.ClearsSend
-			p = ledger.Pending{Deadline: at.Add(g.cfg.Deadline), NotAfter: g.notAfter(), Instance: g.lease.name}
-			if last := open.Ends().Add(-time.Microsecond); last.Before(p.NotAfter) {
-				p.NotAfter = last // strictly before
-			}
+			p = ledger.Pending{Deadline: at.Add(g.cfg.Deadline), NotAfter: before(g.notAfter(), open.Ends()), Instance: g.lease.name}
 			j.next = send
 			j.cleared = Cleared{Order: open.Order, ID: id.BrokerOrderID(), NotAfter: p.NotAfter}
 		}

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"sallyport/journal"
@@ -79,6 +80,9 @@ func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, 
 	e := j.again(open, j.rulingAgain(behind, open))
 	if e.Ruling.Effect == policy.Allow {
 		e.Clears, e.Pending = j.clearance(at)
+		if len(open.Approvals) > 0 {
+			e.Pending.NotAfter = before(e.Pending.NotAfter, open.Hold.Expires)
+		}
 	}
 	j.decision = permitted(open)
 	j.g.record(tx, at, j.call.Account, e)
@@ -92,11 +96,14 @@ func (j *judgement) rejudge(tx *journal.Tx, at time.Time, behind time.Duration, 
 // permission cannot wait.
 func (j *judgement) rulingAgain(behind time.Duration, open *ledger.Open) ledger.Ruling {
 	var own []policy.Reason
-	if len(open.Approvals) > 0 { // people approved it under a policy
-		own = append(policyChanged(j.policy, open), j.drifted(open)...)
+	approved := len(open.Approvals) > 0 // by people, under a policy and for a time
+	if approved {
+		own = slices.Concat(policyChanged(j.policy, open), j.drifted(open), lapsed(j.at, open))
 	}
 	r := j.ruling(own, behind, open.Intent)
-	lift(&r, open)
+	if lift(&r, open); approved {
+		enough(&r, open, j.approvers(&r))
+	}
 	return r
 }
 

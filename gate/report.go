@@ -74,7 +74,7 @@ func (p *reporting) decide(tx *journal.Tx) error {
 		}
 	}
 	st := p.g.follow.state
-	open := st.Unspent(p.r.Origin, p.r.Order, false)
+	open := st.Unspent(p.r.Origin, p.r.Order, func(*ledger.Open) bool { return true })
 	if p.wantsLook = open == nil && !p.looked; p.wantsLook {
 		return nil
 	}

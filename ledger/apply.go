@@ -60,12 +60,15 @@ func (s *State) control(at time.Time, e Event) {
 		s.ended(e)
 	case PersonSet:
 		s.people[e.Person.Name] = e.Person
+		s.revoke(func(o *Open) bool { return slices.Contains(o.Approvals, e.Person.Name) })
 	case PersonRemoved:
 		delete(s.people, e.Name)
+		s.revoke(func(o *Open) bool { return slices.Contains(o.Approvals, e.Name) })
 	case GrantSet:
 		s.grants[e.Grant.Agent] = e.Grant
 	case GrantRemoved:
 		delete(s.grants, e.Agent)
+		s.revoke(func(o *Open) bool { return len(o.Approvals) > 0 && o.Origin.Agent == e.Agent })
 	case DaemonOwned:
 		s.owned = true
 	case HistoryBegan:

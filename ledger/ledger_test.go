@@ -155,7 +155,7 @@ func TestTransitions(t *testing.T) {
 			if is != want[phase+"/"+name] {
 				t.Errorf("%s, then %s: %q, want %q", phase, name, is, want[phase+"/"+name])
 			}
-			if s.Unspent(Origin{Agent: "local", Tool: "t"}, o, false) != nil && got != Permitted {
+			if s.Unspent(Origin{Agent: "local", Tool: "t"}, o, anyOpen) != nil && got != Permitted {
 				t.Errorf("%s, then %s: a permission can be spent in phase %s", phase, name, got)
 			}
 		}
@@ -194,6 +194,9 @@ func TestSellReservesUntilItEnds(t *testing.T) {
 	}
 }
 
+// anyOpen fits.
+func anyOpen(*Open) bool { return true }
+
 func TestUnspentMatchesOldestOfSameSessionToolAndOrder(t *testing.T) {
 	o := order(t, "buy", "AAPL", "10", "150.00")
 	noID := func(n int) Decided { d := allowed(n, o, ClearsPermission); d.Origin.ToolCallID = ""; return d }
@@ -215,27 +218,27 @@ func TestUnspentMatchesOldestOfSameSessionToolAndOrder(t *testing.T) {
 		from := ask
 		tt.edit(&from)
 		var got trade.IntentID
-		if p := s.Unspent(from, o, false); p != nil {
+		if p := s.Unspent(from, o, anyOpen); p != nil {
 			got = p.Intent
 		}
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
-	if s.Unspent(ask, order(t, "buy", "AAPL", "11", "150.00"), false) != nil {
+	if s.Unspent(ask, order(t, "buy", "AAPL", "11", "150.00"), anyOpen) != nil {
 		t.Error("another order matches")
 	}
 	s.Apply(t0, Asked{Intent: intent(1)})
-	if p := s.Unspent(ask, o, true); p == nil || p.Intent != intent(2) {
+	if p := s.Unspent(ask, o, func(p *Open) bool { return !p.Asked }); p == nil || p.Intent != intent(2) {
 		t.Error("a permission that was asked for is granted to a second request")
 	}
 	both := fold(allowed(1, o, ClearsPermission))
 	ask.ToolCallID = "call_2"
-	if both.Unspent(ask, o, false) != nil {
+	if both.Unspent(ask, o, anyOpen) != nil {
 		t.Error("a permission for another tool call matches")
 	}
 	ask.ToolCallID, ask.Session = "call_1", ""
-	if both.Unspent(ask, o, false) == nil {
+	if both.Unspent(ask, o, anyOpen) == nil {
 		t.Error("the same tool call does not match because one side knows no session")
 	}
 }

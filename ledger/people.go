@@ -262,6 +262,18 @@ func (s *State) ended(e ProposalEnded) {
 	}
 }
 
+// revoke marks the permissions that people approved and whose approval is no longer good. What they reserve stays: the
+// harness may have made the call.
+//
+//limit:ledger-revoked A permission that people approved keeps its reservation, and is marked as revoked, once somebody who approved it is removed or has another credential, or its agent is removed.
+func (s *State) revoke(gone func(*Open) bool) {
+	for _, o := range s.open {
+		if o.Phase == Permitted && gone(o.load()) {
+			o.Revoked = true
+		}
+	}
+}
+
 // resume carries out the judgement of a proposal: it goes on as what it now clears, or ends.
 //
 //limit:ledger-resume A proposal goes on only once it is approved by all who must, and once.

@@ -126,7 +126,7 @@ func (o *Open) appendLine(dst []byte) []byte {
 		dst = appendHold(dst, o.Hold)
 		dst = AppendReasons(wire.AppendName(dst, "reasons"), o.Reasons)
 		dst = appendTexts(dst, "approvals", o.Approvals)
-		dst = appendTime(dst, "lapses_at", o.Lapses)
+		dst = appendFlag(appendTime(dst, "lapses_at", o.Lapses), "revoked", o.Revoked)
 	}
 	if !o.Counted.IsZero() {
 		dst = appendTime(dst, "counted_at", o.Counted)
@@ -287,7 +287,7 @@ func (o *Open) read() error {
 	o.ClientOrderID, o.PolicySHA256 = trade.ClientOrderID(x.optional("client_order_id")), x.optional("policy_sha256")
 	if _, n := x.v.Member("expires_at"); n > 0 {
 		o.Hold, o.Reasons, o.Lapses = x.hold(), x.reasons("reasons"), x.time("lapses_at")
-		o.Approvals = x.texts("approvals")
+		o.Approvals, o.Revoked = x.texts("approvals"), x.flag("revoked")
 	}
 	o.Counted, o.Rules, o.Value = x.optionalTime("counted_at"), x.texts("rules"), x.optionalDecimal("value")
 	return x.err

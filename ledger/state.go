@@ -96,6 +96,7 @@ type Open struct {
 	Reasons       []policy.Reason // why it was held, as the people were shown
 	Approvals     []string        // who has approved
 	Lapses        time.Time       // when an approval is used up by time
+	Revoked       bool            // somebody who approved it, or its agent, is no longer who he was
 
 	// What the history counts of it, while a second judgement may still come, which leaves it out.
 	Counted time.Time // when it was counted; zero: it was not
@@ -189,13 +190,13 @@ func (s *State) Holdings() []Held {
 	return all
 }
 
-// Unspent returns the oldest unspent permission for that order of that agent and tool; nil if there is none. A side that
-// names no session, harness or tool-call id matches any; two that name one must name the same.
-func (s *State) Unspent(o Origin, order trade.Order, asking bool) *Open {
+// Unspent returns the oldest unspent permission for that order of that agent and tool which fits; nil if there is none. A
+// side that names no session, harness or tool-call id matches any; two that name one must name the same.
+func (s *State) Unspent(o Origin, order trade.Order, fits func(*Open) bool) *Open {
 	for _, id := range s.waiting[order.Digest()] {
 		p := s.Open(id)
 		same := p.Origin.Agent == o.Agent && p.Origin.Tool == o.Tool && p.Origin.Joins(o)
-		if same && !p.Unknown && !(asking && p.Asked) {
+		if same && !p.Unknown && fits(p) {
 			return p
 		}
 	}

@@ -425,7 +425,7 @@ func TestAnEndOfExitsSpendsAPermissionForGood(t *testing.T) {
 	s := began(allowed(1, o, ClearsPermission))
 	told(s, 1, "sell cancelled")
 	for name, s := range map[string]*State{"live": s, "after a restart": restart(t, s)} {
-		if p := s.Unspent(Origin{Agent: "local", Tool: "t"}, o, false); p != nil || s.Open(intent(1)).Phase != Working {
+		if p := s.Unspent(Origin{Agent: "local", Tool: "t"}, o, anyOpen); p != nil || s.Open(intent(1)).Phase != Working {
 			t.Errorf("%s: %v is still to be spent, %s", name, p, s.Open(intent(1)).Phase)
 		}
 	}
