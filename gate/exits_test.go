@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,6 +156,59 @@ func TestStopOfAllEndsTheExitsToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wantExits(t, false)
+}
+
+// TestStopFileSaysThatTheExitsGoToo: whether it comes first, after a stop that leaves them, or after one that keeps all.
+//
+//attack:gate-exits-stay
+func TestStopFileSaysThatTheExitsGoToo(t *testing.T) {
+	file := func(t *testing.T, c *bracket, stop ledger.Stop) {
+		t.Helper()
+		stop.By, stop.Reason = "local:olga", "test"
+		must(gate.WriteStopFile(c.cfg.Home, stop))(t)
+		if d := c.Execute(ctx, buy(t, "1")); d.Error != "killswitch_active" {
+			t.Fatalf("%s", d.AppendJSON(nil))
+		}
+		must(c.Reconcile(ctx))(t)
+	}
+	apple := ledger.Scope{Kind: ledger.OneSymbol, Name: "AAPL"}
+	for name, scope := range map[string]ledger.Scope{"everything": {}, "one symbol": apple} {
+		t.Run(name, func(t *testing.T) {
+			c := newBracket(t)
+			file(t, c, ledger.Stop{Scope: scope})
+			c.wantExits(t, true)
+			file(t, c, ledger.Stop{Scope: scope, All: true})
+			c.wantExits(t, false)
+			if stops := must(c.Stops(ctx))(t); len(stops) != 1 || !stops[0].All {
+				t.Errorf("%+v", stops)
+			}
+			before := len(c.journalText(t))
+			file(t, c, ledger.Stop{Scope: scope}) // which takes nothing back
+			if stop, _ := gate.StopFile(c.cfg.Home); !stop.All {
+				t.Errorf("%+v", stop)
+			}
+			c.restart(t)
+			if stops := must(c.Stops(ctx))(t); len(stops) != 1 || !stops[0].All {
+				t.Errorf("after a restart: %+v", stops)
+			}
+			if text := c.journalText(t)[before:]; strings.Contains(text, "kill_engaged") {
+				t.Errorf("it is recorded again: %s", text)
+			}
+		})
+	}
+	t.Run("kept by a person", func(t *testing.T) {
+		c := newBracket(t)
+		must(c.Kill(ctx, gate.StopRequest{Reason: "test", Person: c.olga, Keep: true}))(t)
+		file(t, c, ledger.Stop{All: true})
+		c.wantExits(t, true)
+	})
+	t.Run("of one symbol, and then of everything", func(t *testing.T) {
+		c := newBracket(t)
+		msft := ledger.Scope{Kind: ledger.OneSymbol, Name: "MSFT"}
+		must(gate.WriteStopFile(c.cfg.Home, ledger.Stop{Scope: msft, By: "local:olga", Reason: "test", All: true}))(t)
+		file(t, c, ledger.Stop{})
+		c.wantExits(t, true)
+	})
 }
 
 // TestStopLeavesStopsThatProtect: an agent must not be able to strip a position of its stop loss by having itself stopped.

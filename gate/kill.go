@@ -81,7 +81,7 @@ func (r StopRequest) by() string {
 func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not call the stop off
 	r.Reason = cut(r.Reason)
-	rep := StopReport{Stop: ledger.Stop{Scope: r.Scope, By: r.by(), Reason: r.Reason, Since: g.now(), Keep: r.Keep}}
+	rep := StopReport{Stop: ledger.Stop{Scope: r.Scope, By: r.by(), Reason: r.Reason, Since: g.now(), Keep: r.Keep, All: r.exits()}}
 	if r.Agent != "" && r.Tier < trade.TierPropose {
 		return rep, g.tierRefusal(ctx, r.Agent, r.Tier, trade.TierPropose, "kill_switch_engage")
 	}
@@ -101,7 +101,7 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 			stop.Since = rep.Stop.Since
 			return nil
 		}
-		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason, Keep: r.Keep})
+		g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: r.Scope, By: rep.Stop.By, Reason: rep.Stop.Reason, Keep: r.Keep, All: r.exits()})
 		if rep.Repeated {
 			rep.Stop = g.inForce(r.Scope)
 		}
@@ -380,7 +380,7 @@ func (g *Gate) cancelStopped(ctx context.Context) error {
 	stops, err := g.Stops(ctx)
 	for _, s := range stops {
 		if !s.Since.IsZero() && !s.Keep { // a journal that does not say that all may go on has had no stop
-			g.stopOrders(ctx, s, false)
+			g.stopOrders(ctx, s, s.All)
 		}
 	}
 	return err

@@ -31,13 +31,21 @@ func WriteStopFile(home string, stop ledger.Stop) (path string, err error) {
 		return "", errInMemory
 	}
 	path = filepath.Join(home, StopName)
-	if old, there := readStopFile(home); there && old.Scope != stop.Scope {
-		stop.Scope = ledger.Scope{}
+	if old, there := readStopFile(home); there {
+		same := old.Scope == stop.Scope
+		if !same {
+			stop.Scope = ledger.Scope{}
+		}
+		// Exits go where one stop of them says so, and beyond that only where both do.
+		stop.All = stop.All && old.All || same && (stop.All || old.All) && !stop.Keep
 	}
 	text := wire.AppendText([]byte{'{'}, "scope", stop.Scope.String())
 	text = wire.AppendText(wire.AppendText(text, "by", stop.By), "reason", stop.Reason)
 	if stop.Keep {
 		text = append(wire.AppendName(text, "keep"), "true"...)
+	}
+	if stop.All {
+		text = append(wire.AppendName(text, "all"), "true"...)
 	}
 	f, err := os.CreateTemp(home, ".stop-*") // mode 0600
 	if err == nil {
@@ -100,13 +108,16 @@ func readStopFile(home string) (stop ledger.Stop, there bool) {
 	if m, n := v.Member("keep"); n == 1 && m.Kind == wire.Bool {
 		stop.Keep = m.Text == "true"
 	}
+	if m, n := v.Member("all"); n == 1 && m.Kind == wire.Bool {
+		stop.All = m.Text == "true" && !stop.Keep
+	}
 	return stop, true
 }
 
 // stopMembers reports whether a stop file has our members only, each once.
 func stopMembers(v wire.Value) bool {
 	for _, m := range v.Members {
-		if _, n := v.Member(m.Name); n != 1 || !slices.Contains([]string{"scope", "by", "reason", "keep"}, m.Name) {
+		if _, n := v.Member(m.Name); n != 1 || !slices.Contains([]string{"scope", "by", "reason", "keep", "all"}, m.Name) {
 			return false
 		}
 	}
@@ -121,9 +132,9 @@ func (g *Gate) latch(tx *journal.Tx) (latched bool) {
 	st := g.follow.state
 	if tx.First() {
 		g.looked = g.now()
-		if stop, there := readStopFile(g.cfg.Home); there && !st.Engaged(stop.Scope) {
+		if stop, there := readStopFile(g.cfg.Home); there && (!st.Engaged(stop.Scope) || stop.All && !g.inForce(stop.Scope).All) {
 			at, _ := g.moment(tx)
-			g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: stop.Scope, By: stop.By, Reason: stop.Reason, Keep: stop.Keep})
+			g.recordIn(tx, streamKill, at, ledger.KillEngaged{Scope: stop.Scope, By: stop.By, Reason: stop.Reason, Keep: stop.Keep, All: stop.All})
 			latched = true
 		}
 	}

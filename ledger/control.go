@@ -16,6 +16,7 @@ type KillEngaged struct {
 	Scope      Scope
 	By, Reason string
 	Keep       bool // orders that work already are left as they are
+	All        bool // the exits that protect positions are cancelled as well
 }
 
 // KillReset is a person's, or the making of the journal. It resets its own scope and no other.
@@ -127,7 +128,7 @@ func (GrantRemoved) About() trade.IntentID     { return "" }
 func (DaemonOwned) About() trade.IntentID      { return "" }
 
 func (e KillEngaged) append(dst []byte) []byte {
-	return appendFlag(appendKill(dst, e.Scope, e.By, e.Reason), "keep", e.Keep)
+	return appendFlag(appendFlag(appendKill(dst, e.Scope, e.By, e.Reason), "keep", e.Keep), "all", e.All)
 }
 func (e KillReset) append(dst []byte) []byte { return appendKill(dst, e.Scope, e.By, e.Reason) }
 
@@ -214,7 +215,7 @@ func appendHold(dst []byte, h Hold) []byte {
 func decodeControl(o *object, kind string) (Event, bool) {
 	switch kind {
 	case "kill_engaged":
-		return KillEngaged{Scope: o.scope(), By: o.text("by"), Reason: o.text("reason"), Keep: o.flag("keep")}, true
+		return KillEngaged{Scope: o.scope(), By: o.text("by"), Reason: o.text("reason"), Keep: o.flag("keep"), All: o.flag("all")}, true
 	case "kill_reset":
 		return KillReset{Scope: o.scope(), By: o.text("by"), Reason: o.text("reason")}, true
 	case "approved":

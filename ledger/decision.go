@@ -187,7 +187,7 @@ func AppendStops(dst []byte, stops []Stop) []byte {
 		}
 		dst = wire.AppendText(append(dst, '{'), "scope", s.Scope.String())
 		dst = wire.AppendText(wire.AppendText(dst, "by", s.By), "reason", s.Reason)
-		dst = append(appendFlag(appendTime(dst, "since", s.Since), "keep", s.Keep), '}')
+		dst = append(appendFlag(appendFlag(appendTime(dst, "since", s.Since), "keep", s.Keep), "all", s.All), '}')
 	}
 	return append(dst, ']')
 }

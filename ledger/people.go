@@ -28,7 +28,7 @@ func (s *State) Stops() []Stop {
 }
 
 func (k kill) stop(scope Scope) Stop {
-	return Stop{Scope: scope, By: k.by, Reason: k.reason, Since: k.at, Keep: k.keep}
+	return Stop{Scope: scope, By: k.by, Reason: k.reason, Since: k.at, Keep: k.keep, All: k.all}
 }
 
 func (s *State) scopes() []Scope {
@@ -52,16 +52,21 @@ func (s *State) Engaged(scope Scope) bool {
 	return on
 }
 
+// engage stops a scope. To stop again what is stopped changes nothing, but that exits are then to go as well.
+//
 //limit:ledger-kill-latched A kill switch keeps its first cause until it is reset.
 func (s *State) engage(at time.Time, e KillEngaged) {
-	k := kill{known: true, by: e.By, reason: e.Reason, at: at, keep: e.Keep}
-	switch {
-	case e.Scope.Kind != Everything:
-		if _, on := s.stops[e.Scope]; !on {
-			s.stops[e.Scope] = k
+	k := kill{known: true, by: e.By, reason: e.Reason, at: at, keep: e.Keep, all: e.All}
+	if s.Engaged(e.Scope) && (e.Scope.Kind != Everything || s.kill.known) {
+		if k = s.kill; e.Scope.Kind != Everything {
+			k = s.stops[e.Scope]
 		}
-	case !s.kill.known || s.kill.off:
+		k.all = k.all || e.All
+	}
+	if e.Scope.Kind == Everything {
 		s.kill = k
+	} else {
+		s.stops[e.Scope] = k
 	}
 }
 

@@ -78,7 +78,7 @@ func (o *object) control(d *Decision) {
 		if !ok {
 			x.fail(errors.New("scope is not one"))
 		}
-		d.Stops = append(d.Stops, Stop{Scope: scope, By: x.text("by"), Reason: x.text("reason"), Since: x.time("since"), Keep: x.flag("keep")})
+		d.Stops = append(d.Stops, Stop{Scope: scope, By: x.text("by"), Reason: x.text("reason"), Since: x.time("since"), Keep: x.flag("keep"), All: x.flag("all")})
 	})
 	if o.optional("proposal_id") == "" {
 		return

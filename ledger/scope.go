@@ -92,4 +92,5 @@ type Stop struct {
 	Reason string
 	Since  time.Time
 	Keep   bool // orders that worked already were left as they are
+	All    bool // the exits that protect positions are cancelled as well
 }

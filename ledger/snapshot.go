@@ -23,7 +23,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		dst = append(wire.AppendName(dst, "kill"), '{')
 		dst = strconv.AppendBool(wire.AppendName(dst, "off"), s.kill.off)
 		dst = wire.AppendText(wire.AppendText(dst, "by", s.kill.by), "reason", s.kill.reason)
-		dst = append(appendFlag(appendTime(dst, "at", s.kill.at), "keep", s.kill.keep), '}')
+		dst = append(appendFlag(appendFlag(appendTime(dst, "at", s.kill.at), "keep", s.kill.keep), "all", s.kill.all), '}')
 	}
 	dst = s.appendControl(dst)
 	dst = append(wire.AppendName(dst, "accounts"), '[')
@@ -162,7 +162,7 @@ func ReadSnapshot(raw []byte) (*State, error) {
 	s := NewState()
 	if k, ok := top.member("kill", wire.Object, false); ok {
 		x := object{v: k}
-		s.kill = kill{known: true, off: x.flag("off"), by: x.text("by"), reason: x.text("reason"), at: x.time("at"), keep: x.flag("keep")}
+		s.kill = kill{known: true, off: x.flag("off"), by: x.text("by"), reason: x.text("reason"), at: x.time("at"), keep: x.flag("keep"), all: x.flag("all")}
 		top.fail(x.err)
 	}
 	top.fail(s.readControl(v))
@@ -224,7 +224,7 @@ func (s *State) readControl(v wire.Value) error {
 		if scope.Kind == Everything {
 			x.fail(errors.New("a narrow stop of everything"))
 		}
-		s.stops[scope] = kill{known: true, by: x.text("by"), reason: x.text("reason"), at: x.time("since"), keep: x.flag("keep")}
+		s.stops[scope] = kill{known: true, by: x.text("by"), reason: x.text("reason"), at: x.time("since"), keep: x.flag("keep"), all: x.flag("all")}
 	})
 	top.each("people", func(x *object) {
 		p := x.person()

@@ -32,7 +32,7 @@ type State struct {
 
 type kill struct {
 	known, off bool
-	keep       bool
+	keep, all  bool
 	by, reason string
 	at         time.Time
 }

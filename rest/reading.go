@@ -178,8 +178,10 @@ func (r *reading) decisions(name string) (all []ledger.Decision) {
 func (r *reading) stops(name string) (all []ledger.Stop) {
 	r.each(name, func(x *reading) {
 		_, keep := x.v.Member("keep")
+		_, exits := x.v.Member("all")
 		all = append(all, ledger.Stop{
 			Scope: x.scope("scope"), By: x.text("by"), Reason: x.text("reason"), Since: x.time("since"), Keep: keep > 0 && x.flag("keep"),
+			All: exits > 0 && x.flag("all"),
 		})
 	})
 	return all

@@ -281,9 +281,7 @@ func describeStopReport(rep gate.StopReport, waiting uint64, p paint) string {
 		again = " (it was engaged already)"
 	}
 	b.WriteString(p.bold(p.red("STOPPED")) + "  " + rep.Stop.Scope.String() + again + "\n")
-	b.WriteString(fields([]row{
-		{"by", show(rep.Stop.By)}, {"since", moment(rep.Stop.Since)}, {"reason", printable(rep.Stop.Reason)}, {"stop file", showPath(rep.StopFile)},
-	}))
+	b.WriteString(fields(append(stopRows(rep.Stop), row{"stop file", showPath(rep.StopFile)})))
 	if !rep.Recorded {
 		b.WriteString(indent("  ", "The journal could not be written, so the stop file alone holds it: every process heeds it, and records it as soon as it can. What became of orders is not known."))
 	}
@@ -359,19 +357,25 @@ engaged. Exit code 0 means that none is, 1 that one is.`,
 			return nil
 		}
 		for _, s := range stops {
-			a.printf("%s  %s\n%s", a.color().bold(a.color().red("STOPPED")), s.Scope, fields([]row{
-				{"by", show(s.By)}, {"since", sinceText(s.Since)}, {"reason", printable(s.Reason)},
-			}))
+			a.printf("%s  %s\n%s", a.color().bold(a.color().red("STOPPED")), s.Scope, fields(stopRows(s)))
 		}
 		return silent(exitDenied)
 	})
 }
 
-func sinceText(t time.Time) string {
-	if t.IsZero() {
-		return ""
+// stopRows are the rows of a stop: who engaged it, since when, why, and what it does beyond the usual to what worked.
+func stopRows(s ledger.Stop) []row {
+	since, orders := "", ""
+	if !s.Since.IsZero() {
+		since = moment(s.Since)
 	}
-	return moment(t)
+	switch {
+	case s.Keep:
+		orders = "left as they were"
+	case s.All:
+		orders = "cancelled, exits of positions as well"
+	}
+	return []row{{"by", show(s.By)}, {"since", since}, {"reason", printable(s.Reason)}, {"orders", orders}}
 }
 
 // stops reads which kill switches are engaged, here or at the daemon that is named where there is no journal here.

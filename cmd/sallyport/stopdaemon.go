@@ -45,7 +45,7 @@ func (a *app) askDaemon(ctx context.Context, home string, cfg config, credential
 
 // stopFor is what a stop file says of a request.
 func (a *app) stopFor(r gate.StopRequest) ledger.Stop {
-	stop := ledger.Stop{Scope: r.Scope, By: "local:" + r.Local, Reason: r.Reason, Since: a.now().UTC(), Keep: r.Keep}
+	stop := ledger.Stop{Scope: r.Scope, By: "local:" + r.Local, Reason: r.Reason, Since: a.now().UTC(), Keep: r.Keep, All: r.All && !r.Keep}
 	if stop.Reason == "" {
 		stop.Reason = "no reason was given"
 	}
