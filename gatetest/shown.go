@@ -60,7 +60,7 @@ func (b *Broker) trade(c gate.Cleared) gate.Receipt {
 	}
 	shares := o.Quantity()
 	if o.ByAmount() {
-		shares = sharesOf(o.Amount(), q.Ask)
+		shares = o.Amount().QuoDown(q.Ask) // never for more than the amount
 	}
 	price := o.LimitPrice()
 	if price.Sign() == 0 {
@@ -75,12 +75,6 @@ func (b *Broker) trade(c gate.Cleared) gate.Receipt {
 		b.end(p, gate.VenueExpired, trade.Decimal{})
 	}
 	return p.receipt
-}
-
-// sharesOf is how many an amount buys, cut off after the ninth place.
-func sharesOf(amount, price trade.Decimal) trade.Decimal {
-	nano, _ := trade.ParseDecimal("0.000000001")
-	return amount.Mul(trade.Whole(1_000_000_000)).QuoWhole(price).Mul(nano)
 }
 
 // meet does to a working order what the market does to it.

@@ -11,22 +11,16 @@ import (
 	"sallyport/wire"
 )
 
-// What an order in a symbol must fit is a value of trading; here are the lists of a venue.
-type (
-	// Instrument is trade.Instrument.
-	Instrument = trade.Instrument
-	// Unit is trade.Unit.
-	Unit = trade.Unit
-)
-
 // Instruments are the instruments of a venue. They do not change once they are made. The nil *Instruments have every
 // symbol as a US equity.
-type Instruments struct{ listed map[trade.Symbol]Instrument }
+type Instruments struct {
+	listed map[trade.Symbol]trade.Instrument
+}
 
 // Of returns an instrument; ok is false if there is a list and the symbol is not on it.
 //
 //limit:market-instruments Where instruments are listed, a symbol that is not on the list is none.
-func (l *Instruments) Of(s trade.Symbol) (i Instrument, ok bool) {
+func (l *Instruments) Of(s trade.Symbol) (i trade.Instrument, ok bool) {
 	if l == nil {
 		return trade.USEquity(s), s != trade.Symbol{}
 	}
@@ -52,7 +46,7 @@ const InstrumentsInvalid trade.Code = "INSTRUMENTS_INVALID"
 //
 //limit:market-multiplier An instrument has a multiplier of 1: positions and cash are counted in its units, and no other counts them right.
 func ReadInstruments(r io.Reader) (*Instruments, error) {
-	l := &Instruments{listed: map[trade.Symbol]Instrument{}}
+	l := &Instruments{listed: map[trade.Symbol]trade.Instrument{}}
 	in := bufio.NewScanner(io.LimitReader(r, MaxFile+1))
 	in.Buffer(nil, MaxLine+1)
 	total, line := 0, 0
@@ -83,7 +77,7 @@ func ReadInstruments(r io.Reader) (*Instruments, error) {
 	return l, nil
 }
 
-func parseInstrument(line []byte) (i Instrument, err error) {
+func parseInstrument(line []byte) (i trade.Instrument, err error) {
 	v, err := wire.Read(line, wire.Limits{Bytes: MaxLine, Depth: 1})
 	if err != nil {
 		return i, reason(err)
@@ -110,7 +104,7 @@ func parseInstrument(line []byte) (i Instrument, err error) {
 		return i, errors.New("multiplier is not 1: contracts whose price is a part of their value are not supported yet")
 	case !i.Lot.Step(i.Minimum).Fits:
 		return i, errors.New("minimum is not a whole number of lots")
-	case i.TickUnder1 == Unit{}:
+	case i.TickUnder1 == trade.Unit{}:
 		i.TickUnder1 = i.Tick
 	case !i.TickUnder1.Step(one).Fits, !i.Tick.Step(one).Fits: // else neighbours around 1 would fit on one side only
 		return i, errors.New("1 is not on both ticks")
@@ -118,7 +112,7 @@ func parseInstrument(line []byte) (i Instrument, err error) {
 	return i, nil
 }
 
-func instrumentField(i *Instrument, m wire.Member) (err error) {
+func instrumentField(i *trade.Instrument, m wire.Member) (err error) {
 	text := m.Value.Kind == wire.String
 	switch m.Name {
 	case "symbol":
@@ -150,10 +144,10 @@ func instrumentField(i *Instrument, m wire.Member) (err error) {
 	return err
 }
 
-func unit(m wire.Member) (Unit, error) {
+func unit(m wire.Member) (trade.Unit, error) {
 	size, err := price(m)
 	if err != nil {
-		return Unit{}, err
+		return trade.Unit{}, err
 	}
 	return trade.NewUnit(size), nil
 }

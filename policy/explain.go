@@ -34,10 +34,9 @@ func (b *Rulebook) Explain(o trade.Order, f Facts, s Situation) Explanation {
 	}
 	j := judge{book: b, o: o, f: f, s: s}
 	j.begin()
-	to := b.reach(&o, s.Agent, j.effect == reduces)
 	for i := range b.rules {
 		r := &b.rules[i]
-		if !r.about(&o, s.Agent, to) {
+		if !r.match.takes(o, s.Agent) {
 			continue
 		}
 		if r.deny {
@@ -159,19 +158,6 @@ func (e Explanation) AppendRows(dst []byte) []byte {
 			value += " " + r.Per
 		}
 		dst = appendCells(dst, r.Rule, r.Limit, value, r.Bound, r.Headroom, r.Effect)
-	}
-	return dst
-}
-
-// AppendTable appends the explanation as text: the rows, and what they come to.
-func (e Explanation) AppendTable(dst []byte) []byte {
-	dst = e.AppendRows(dst)
-	dst = fmt.Appendf(dst, "\nverdict: %s\n", e.Verdict.Effect)
-	for _, r := range e.Verdict.Reasons {
-		dst = fmt.Appendf(dst, "  %s\n    %s\n", r.Code, trade.Printable(r.Message, 400))
-	}
-	if e.Verdict.MaxQuantity != nil {
-		dst = fmt.Appendf(dst, "at this price %s would pass now\n", e.Verdict.MaxQuantity)
 	}
 	return dst
 }

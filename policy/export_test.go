@@ -1,6 +1,10 @@
 package policy
 
-import "sallyport/trade"
+import (
+	"fmt"
+
+	"sallyport/trade"
+)
 
 // What tests of the outside may do to the table of rules: leave one out, or let one panic.
 
@@ -33,4 +37,17 @@ func VersionPasses(o trade.Order) bool { return versionPasses(&Policy{}, o, Fact
 func Blank(raw []byte) []byte {
 	plain, _ := blank(raw)
 	return plain
+}
+
+// AppendTable appends the explanation as text: the rows, and what they come to.
+func (e Explanation) AppendTable(dst []byte) []byte {
+	dst = e.AppendRows(dst)
+	dst = fmt.Appendf(dst, "\nverdict: %s\n", e.Verdict.Effect)
+	for _, r := range e.Verdict.Reasons {
+		dst = fmt.Appendf(dst, "  %s\n    %s\n", r.Code, trade.Printable(r.Message, 400))
+	}
+	if e.Verdict.MaxQuantity != nil {
+		dst = fmt.Appendf(dst, "at this price %s would pass now\n", e.Verdict.MaxQuantity)
+	}
+	return dst
 }

@@ -137,7 +137,8 @@ func (b *Rulebook) RuleIDs() []string {
 	return ids
 }
 
-// AppendMatching appends the ids of the rules that match an order, in the order of the file.
+// AppendMatching appends the ids of the rules that are about an order, in the order of the file. A record of what was
+// sent keeps them, so that a limit per rule can be counted.
 func (b *Rulebook) AppendMatching(dst []string, o trade.Order, agent trade.Agent) []string {
 	if !b.IsValid() {
 		return dst

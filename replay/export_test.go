@@ -39,9 +39,6 @@ func (l *line) text() string {
 	return l.kind.String() + " " + l.at.String() + " " + l.symbol.String() + " " + l.bid.String() + " " + l.ask.String() + " " + l.last.String()
 }
 
-// ValueBytes is valueBytes.
-func ValueBytes(raw []byte, offset int) []byte { return valueBytes(raw, offset) }
-
 // TrialWithin is Trial in so much time.
 func TrialWithin(most time.Duration, raw []byte, book *policy.Rulebook) error {
 	return trialWithin(most, raw, book)

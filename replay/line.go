@@ -212,7 +212,7 @@ func (l *line) readIntent(f *fields) {
 		f.fail("an intent has a tool and its args, or an order")
 		return
 	}
-	l.args, l.raw = args, valueBytes(f.raw, args.Offset-f.offset)
+	l.args, l.raw = args, wire.Cut(f.raw, args.Offset-f.offset)
 	if name == "order" {
 		f.only("id", "agent", "order", "broker")
 		return
@@ -271,7 +271,7 @@ type fields struct {
 
 // in goes on with an object within.
 func (f *fields) in(v wire.Value) *fields {
-	f.members, f.raw, f.offset = v.Members, valueBytes(f.raw, v.Offset), v.Offset
+	f.members, f.raw, f.offset = v.Members, wire.Cut(f.raw, v.Offset), v.Offset
 	return f
 }
 
@@ -425,34 +425,4 @@ func parseTime(s string) (time.Time, bool) {
 	}
 	at = at.UTC()
 	return at, at.Year() >= 1970 && at.Year() < 2200
-}
-
-// valueBytes returns the bytes of the JSON value that begins at an offset of a text that has been read.
-func valueBytes(raw []byte, offset int) []byte {
-	depth, quoted := 0, false
-	for i := offset; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-			continue
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-			continue
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			depth--
-		case depth > 0 || c != ',' && c != ' ' && c != '\t' && c != '\r' && c != '\n':
-			continue // of a number or a word
-		}
-		switch {
-		case quoted || depth > 0:
-		case depth < 0 || raw[i] != '"' && raw[i] != '}' && raw[i] != ']':
-			return raw[offset:i]
-		default:
-			return raw[offset : i+1]
-		}
-	}
-	return raw[offset:]
 }

@@ -87,8 +87,7 @@ func (v *parts) fill(o *parted, exits bool, part func(trade.Decimal) trade.Decim
 	default:
 		quantity := part(o.left)
 		if o.Order.ByAmount() {
-			nano := number("0.000000001")
-			quantity = o.left.Mul(trade.Whole(1_000_000_000)).QuoWhole(price).Mul(nano)
+			quantity = o.left.QuoDown(price)
 			o.over = true
 		}
 		o.left = o.left.Sub(quantity)

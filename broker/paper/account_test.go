@@ -172,7 +172,7 @@ func TestMoneyHasNinePlaces(t *testing.T) {
 			}
 			a.accept(o)
 			a.fill(o, o.limit)
-			exact, most = exact.Add(amount), most.Add(nano)
+			exact, most = exact.Add(amount), most.Add(nano(t))
 			short := exact.Sub(a.cash)
 			if a.cash.Cmp(a.cash.Down()) != 0 || short.Sign() < 0 || short.Cmp(most) >= 0 || a.cash.Sign() < 0 || a.reserved.Sign() != 0 {
 				t.Fatalf("%v at %v: the cash is %v, exactly %v; %v are reserved", o.quantity, o.limit, a.cash, exact, a.reserved)

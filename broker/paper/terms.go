@@ -178,16 +178,12 @@ func (o order) leaves(bid trade.Decimal) meeting {
 	return m
 }
 
-// nano is the smallest part of a share.
-var nano, _ = trade.ParseDecimal("0.000000001")
-
 // shares is how many an amount buys at a price, cut off after the ninth place, so that they never cost more than it. ok is
 // false if that is none, or more than an order can have.
 //
 //limit:paper-amount An order by amount buys the amount divided by the ask, cut off after nine places: never for more than the amount.
 func shares(amount, price trade.Decimal) (quantity trade.Decimal, ok bool) {
-	billion := trade.Whole(1_000_000_000)
-	quantity, ok = trade.ParseDecimal(amount.Mul(billion).QuoWhole(price).Mul(nano).String())
+	quantity, ok = trade.ParseDecimal(amount.QuoDown(price).String())
 	return quantity, ok && quantity.Sign() > 0
 }
 
@@ -235,7 +231,7 @@ func unfit(o trade.Order, list *market.Instruments) (Code, string) {
 
 // partOf reports whether a quantity has a part of a share that the venue itself trades, as brokers do with shares whose
 // lot on an exchange is one.
-func partOf(i market.Instrument, quantity trade.Decimal) bool {
+func partOf(i trade.Instrument, quantity trade.Decimal) bool {
 	one := trade.Whole(1)
 	return !quantity.IsWhole() && i.Lot.Size().Cmp(one) == 0 && i.Minimum.Cmp(one) <= 0
 }

@@ -43,6 +43,9 @@ func wide(t testing.TB, text string) trade.Order {
 	return o
 }
 
+// nano is the smallest part of a share.
+func nano(t interface{ Fatalf(string, ...any) }) trade.Decimal { return dec(t, "0.000000001") }
+
 // at reads a time in New York of a Monday, 2026-11-30.
 func at(t testing.TB, clock string) time.Time {
 	t.Helper()
@@ -253,7 +256,7 @@ func TestAmountNeverBuysForMore(t *testing.T) {
 		if !ok {
 			return
 		}
-		if q.Mul(price).Cmp(amount) > 0 || q.Add(nano).Mul(price).Cmp(amount) <= 0 {
+		if q.Mul(price).Cmp(amount) > 0 || q.Add(nano(t)).Mul(price).Cmp(amount) <= 0 {
 			t.Fatalf("%v at %v buys %v", amount, price, q)
 		}
 	})

@@ -184,6 +184,32 @@ func TestGTCSurvivesTheDayAndDayDoesNot(t *testing.T) {
 	audit(t, v.Broker)
 }
 
+// TestExtendedHoursOfAHalfDayEndAtFive: the order works on until eight, and no quote is one that it meets.
+//
+//attack:paper-sessions
+func TestExtendedHoursOfAHalfDayEndAtFive(t *testing.T) {
+	v := newVenue(t, "100000")
+	friday := time.Date(2026, 11, 27, 0, 0, 0, 0, newYork(t)) // after Thanksgiving
+	see := func(hour, minute int, bid, ask string) {
+		taken := friday.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+		v.set(taken)
+		v.quotes(fmt.Sprintf(`{"symbol":"AAPL","bid":%q,"ask":%q,"last":%q,"at":%q}`+"\n", bid, ask, bid, taken.Format(time.RFC3339)))
+		v.match()
+	}
+	see(12, 0, "150", "151")
+	v.sends("1", "buy 1 AAPL limit limit=140 extended=true")
+	v.sends("2", "buy 1 AAPL limit limit=130 extended=true")
+	v.sends("3", "buy 1 AAPL limit limit=130 tif=gtc")
+	see(16, 59, "139", "140")
+	v.want("before five", v.working(), "paper-2 sp-2 buy 1; paper-3 sp-3 buy 1")
+	see(17, 0, "129", "130")
+	v.want("after five", v.working(), "paper-2 sp-2 buy 1; paper-3 sp-3 buy 1")
+	v.set(friday.Add(20 * time.Hour))
+	v.match()
+	v.want("after eight", v.working(), "paper-3 sp-3 buy 1")
+	audit(t, v.Broker)
+}
+
 //attack:paper-auction
 func TestAuctionOrdersEndWithTheirMinutes(t *testing.T) {
 	v := newVenue(t, "100000")

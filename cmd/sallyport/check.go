@@ -199,8 +199,9 @@ func appendCheckJSON(dst []byte, n uint64, d ledger.Decision, _ paint) []byte {
 // appendCheckLine shows one decision: what came of it, and below it every reason.
 func appendCheckLine(dst []byte, n uint64, d ledger.Decision, p paint) []byte {
 	word := strings.ToLower(headline(d))
-	dst = fmt.Appendf(dst, "%5d  %s%*s  %s\n", n, p.verdict(d, word), max(0, 7-len(word)), "", orderLine(d.Order))
 	const margin = "                  "
+	head := hang(fmt.Sprintf("%5d  %-7s  ", n, word), margin[:16], orderLine(d.Order))
+	dst = append(dst, strings.Replace(head, word, p.verdict(d, word), 1)...)
 	for i := 0; i < len(d.Reasons); {
 		same := sameCode(d.Reasons[i:])
 		text := indent(margin, string(d.Reasons[i].Code)+": "+sentences(d.Reasons[i:i+same]))

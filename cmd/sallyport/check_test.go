@@ -188,22 +188,7 @@ func TestCheckAnswersBeforeTheNextLineComes(t *testing.T) {
 func TestCheckLineFits80Columns(t *testing.T) {
 	d := ledger.Decision{Reasons: []policy.Reason{{Code: "SOMETHING_THAT_IS_VERY_LONG", Message: strings.Repeat("because ", 20)}, {Code: "AND_ANOTHER_THING"}, {Code: "AND_A_THIRD"}}}
 	for _, n := range []uint64{1, 999999, 12345678901} {
-		for line := range strings.SplitSeq(string(appendCheckLine(nil, n, d, paint{})), "\n") {
-			if got := len([]rune(line)); got > width {
-				t.Errorf("%d columns: %s", got, line)
-			}
-		}
-	}
-}
-
-func TestValueBytesAreTheValue(t *testing.T) {
-	for _, v := range []string{`{}`, `{"a":[1,"]}\"",{"b":null}]}`, `[]`, `"x\\"`, `"a,b"`, `12`, `true`, `null`} {
-		for _, tail := range []string{"", "}", ",1}", " }", "\n}", "\t,"} {
-			raw := []byte(`{"k":` + v + tail)
-			if got := string(valueBytes(raw, 5)); got != v {
-				t.Errorf("in %s: %s, want %s", raw, got, v)
-			}
-		}
+		wantWidth(t, string(appendCheckLine(nil, n, d, paint{})))
 	}
 }
 

@@ -76,8 +76,9 @@ func describe(d ledger.Decision, p paint) string {
 // describeHead shows what was asked, what came of it, and why.
 func describeHead(d ledger.Decision, p paint) string {
 	var b strings.Builder
-	b.WriteString(p.bold(p.verdict(d, headline(d))) + "  " + pricedLine(d.Order))
-	b.WriteString("\n")
+	word := headline(d)
+	head := hang(word+"  ", strings.Repeat(" ", len(word)+2), pricedLine(d.Order))
+	b.WriteString(p.bold(p.verdict(d, word)) + strings.TrimPrefix(head, word))
 	for i := 0; i < len(d.Reasons); {
 		same := sameCode(d.Reasons[i:])
 		b.WriteString("  " + p.bold(string(d.Reasons[i].Code)) + "\n" + indent("    ", sentences(d.Reasons[i:i+same])))

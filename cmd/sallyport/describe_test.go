@@ -1,10 +1,14 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -31,6 +35,31 @@ func anOrder(t *testing.T) trade.Order {
 		t.Fatal(faults)
 	}
 	return o
+}
+
+// wantWidth checks that no line of what people see is too long for a terminal.
+func wantWidth(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		if n := len([]rune(line)); n > width {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// TestOrderOfManyTermsFitsTheTerminal shows the longest order that there is, in every place that begins with one.
+func TestOrderOfManyTermsFitsTheTerminal(t *testing.T) {
+	o := gatetest.Line(t, "buy 999999999999 ABCDEFGHIJ.KLMNO stop 123456789012.25 limit 123456789013.25 gtc sl=123456789010.25/123456789009.25 tp=123456789015.25")
+	d := ledger.Decision{Verdict: policy.Deny, State: ledger.Blocked, Order: o}
+	for _, p := range []paint{{}, {on: true}} {
+		for name, text := range map[string]string{"headline": describe(d, p), "line": string(appendCheckLine(nil, 99999, d, p))} {
+			bare := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(text, "")
+			if !strings.Contains(strings.Join(strings.Fields(bare), " "), o.Line()) {
+				t.Errorf("%s: the order is not in\n%s", name, bare)
+			}
+			wantWidth(t, bare)
+		}
+	}
 }
 
 // TestNoTwoStatesLookTheSame shows an order in every state.
@@ -102,11 +131,7 @@ func TestNoTwoStatesLookTheSame(t *testing.T) {
 			t.Errorf("%s and %s look the same", other, c.headline)
 		}
 		seen[text] = c.headline
-		for line := range strings.SplitSeq(text, "\n") {
-			if len([]rune(line)) > width {
-				t.Errorf("%d columns: %s", len(line), line)
-			}
-		}
+		wantWidth(t, text)
 	}
 }
 
@@ -205,4 +230,23 @@ func TestNearWordsAreOffered(t *testing.T) {
 			t.Errorf("%q: %q, want %q", typed, got, want)
 		}
 	}
+}
+
+// TestHelpHasAPlaceForEveryCommand: one without a place would stand before those that are read first.
+func TestHelpHasAPlaceForEveryCommand(t *testing.T) {
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		var placed, not []string
+		for _, sub := range c.Commands() {
+			if look(sub); rank(sub.Name()) < 0 {
+				not = append(not, sub.Name())
+			} else {
+				placed = append(placed, sub.Name())
+			}
+		}
+		if len(placed) > 0 && len(not) > 0 {
+			t.Errorf("%s: %v have a place in the help, %v have none", c.CommandPath(), placed, not)
+		}
+	}
+	look((&tree{app: &app{getenv: func(string) string { return "" }}}).root())
 }

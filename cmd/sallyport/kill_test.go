@@ -69,6 +69,21 @@ func TestAStopDoesNotWaitForTheJournal(t *testing.T) {
 	}
 }
 
+// impostor kills the daemon and listens in its place, where people reach it.
+func (h *house) impostor() net.Listener {
+	h.t.Helper()
+	h.stop(os.Kill)
+	if err := os.Remove(h.path("run/people.sock")); err != nil {
+		h.t.Fatal(err)
+	}
+	l, err := net.Listen("unix", h.path("run/people.sock"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { l.Close() })
+	return l
+}
+
 // TestAStopDoesNotWaitForeverForTheDaemon has something listen that is no daemon and cancels nothing.
 //
 //attack:cli-kill-await
@@ -78,15 +93,7 @@ func TestAStopDoesNotWaitForeverForTheDaemon(t *testing.T) {
 	h.serve()
 	env := h.agent("hand", "2", "2")
 	h.must(exitFine, env, "order", resting)
-	h.stop(os.Kill)
-	if err := os.Remove(h.path("run/people.sock")); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", h.path("run/people.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	h.impostor()
 	r := h.must(exitFine, []string{credentialVariable + "="}, "kill", "--json")
 	if !strings.Contains(r.out, `"recorded":true`) || !strings.Contains(r.out, `"state":"pending"`) {
 		t.Errorf("%s%s", r.out, r.errOut)
@@ -101,15 +108,7 @@ func TestAStopDoesNotWaitForASilentDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, `{}`)
 	h.serve()
-	h.stop(os.Kill)
-	if err := os.Remove(h.path("run/people.sock")); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", h.path("run/people.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := h.impostor()
 	written := make(chan bool, 1)
 	go func() {
 		for n := int64(0); n == 0; { // whoever only looks whether somebody listens sends nothing
@@ -233,9 +232,5 @@ func TestAStopReportNeverSaysMoreThanIsKnown(t *testing.T) {
 	if strings.Contains(strings.ToLower(text), "flat") || strings.Contains(text, "\x1b") {
 		t.Errorf("%q", text)
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if len([]rune(line)) > width {
-			t.Errorf("%d columns: %s", len(line), line)
-		}
-	}
+	wantWidth(t, text)
 }

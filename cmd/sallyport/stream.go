@@ -174,7 +174,7 @@ func (s *stream) unwrap(call *gate.Call, line []byte) {
 		return
 	}
 	if argses == 1 {
-		s.parse(call, d, valueBytes(line, args.Offset))
+		s.parse(call, d, wire.Cut(line, args.Offset))
 	}
 }
 

@@ -1,36 +1,6 @@
 package main
 
-// valueBytes returns the bytes of the JSON value that begins at offset. raw must have been read without an error, so
-// that brackets match.
-func valueBytes(raw []byte, offset int) []byte {
-	depth, inText := 0, false
-	for i := offset; i < len(raw); i++ {
-		c := raw[i]
-		switch {
-		case inText:
-			if c == '\\' {
-				i++
-			} else if c == '"' {
-				inText = false
-			}
-		case c == '"':
-			inText = true
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			depth--
-		case depth == 0 && (c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r'):
-			return raw[offset:i]
-		}
-		switch {
-		case depth < 0:
-			return raw[offset:i]
-		case depth == 0 && !inText && (c == '}' || c == ']' || c == '"'):
-			return raw[offset : i+1]
-		}
-	}
-	return raw[offset:]
-}
+import "sallyport/wire"
 
 // quickWrapper reads a wrapper that is written in the plainest way: exactly the members tool, a short name, and args,
 // an object, in either order. It does not look into args, which the dialect judges; whatever is not so plain is left to
@@ -48,7 +18,7 @@ func quickWrapper(line []byte) (tool string, args []byte, ok bool) {
 			tool = c.name()
 			ok = tool != ""
 		case args == nil && c.token(`"args"`) && c.token(":") && c.is('{'):
-			args = valueBytes(c.b, c.i)
+			args = wire.Cut(c.b, c.i)
 			c.i += len(args)
 			ok = true
 		default:
