@@ -38,8 +38,20 @@ func readHead(ctx context.Context, q querier) (h Head, err error) {
 // errEnough ends eachRecord early, without an error.
 var errEnough = errors.New("enough")
 
-// eachRecord calls each for the records of a query over all columns.
+// swift returns what a query is run under that is over at once: nothing ends it halfway. A context that can end is
+// watched by the library and by the driver, each with a goroutine of its own for every query, and that costs more than to
+// read a few records.
+func swift(ctx context.Context) (context.Context, error) {
+	return context.WithoutCancel(ctx), ctx.Err()
+}
+
+// eachRecord calls each for the records of a query over all columns, which are few enough that ctx is only looked at
+// before.
 func eachRecord(ctx context.Context, q querier, each func(Record) error, query string, args ...any) (err error) {
+	ctx, err = swift(ctx)
+	if err != nil {
+		return readError(err)
+	}
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return readError(err)
@@ -166,8 +178,8 @@ func (j *Journal) Find(ctx context.Context, k Key) (found []Record, err error) {
 	return found, outward(err)
 }
 
-// At returns the records whose time lies in [from, to], in order. Times never fall along the journal, so the first is
-// found by halving.
+// At returns the records whose time lies in [from, to], in order. Times never fall along the journal, so both ends are
+// found without reading what lies between.
 func (j *Journal) At(ctx context.Context, from, to time.Time) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		end, err := j.Head(ctx)
@@ -175,37 +187,65 @@ func (j *Journal) At(ctx context.Context, from, to time.Time) iter.Seq2[Record, 
 			yield(Record{}, err)
 			return
 		}
-		first, err := j.firstAt(ctx, from, end.Seq)
+		first, err := search(1, end.Seq+1, true, func(s Seq) (bool, error) {
+			at, err := j.timeOf(ctx, s)
+			return at.Before(from), err
+		})
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
-		j.forward(ctx, first, end.Seq, func(r Record, err error) bool {
-			return (err != nil || !r.At.After(to)) && yield(r, err)
+		beyond, err := search(first, end.Seq+1, false, func(s Seq) (bool, error) {
+			at, err := j.timeOf(ctx, s)
+			return !at.After(to), err
 		})
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		j.forward(ctx, first, beyond-1, yield)
 	}
 }
 
-// firstAt returns the first record that is not before the time, or last+1.
-func (j *Journal) firstAt(ctx context.Context, from time.Time, last Seq) (Seq, error) {
-	low, high := Seq(1), last+1
-	for low < high {
-		mid := low + (high-low)/2
-		var at int64
-		err := j.db.QueryRowContext(ctx, `SELECT at FROM records WHERE seq = ?`, int64(mid)).Scan(&at)
-		if errors.Is(err, sql.ErrNoRows) {
-			return 0, &Broken{Seq: mid, Reason: fmt.Sprintf("record %d is missing", mid)}
+// search returns the first number from low on that is not below what is looked for, at most high. It begins at an end,
+// since what is looked for is mostly near it: in steps that double, and by halving once it has gone too far.
+func search(low, high Seq, fromEnd bool, below func(Seq) (bool, error)) (Seq, error) {
+	for step := Seq(1); low < high; {
+		at := low + (high-low)/2
+		switch {
+		case step == 0: // gone too far
+		case fromEnd:
+			at = high - min(step, high-low)
+		default:
+			at = low + min(step, high-low) - 1
 		}
+		is, err := below(at)
 		if err != nil {
-			return 0, readError(err)
+			return 0, err
 		}
-		if time.UnixMicro(at).Before(from) {
-			low = mid + 1
+		if is {
+			low = at + 1
 		} else {
-			high = mid
+			high = at
+		}
+		if step *= 2; is == fromEnd {
+			step = 0
 		}
 	}
 	return low, nil
+}
+
+func (j *Journal) timeOf(ctx context.Context, s Seq) (time.Time, error) {
+	ctx, err := swift(ctx)
+	if err != nil {
+		return time.Time{}, readError(err)
+	}
+	var at int64
+	err = j.db.QueryRowContext(ctx, `SELECT at FROM records WHERE seq = ?`, int64(s)).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, &Broken{Seq: s, Reason: fmt.Sprintf("record %d is missing", s)}
+	}
+	return time.UnixMicro(at), readError(err)
 }
 
 // Read folds every committed record into the follower and calls view, without the write lock of other processes and

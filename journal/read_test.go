@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -53,6 +54,34 @@ func TestAtFindsByTime(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%v to %v: %v", c.from, c.to, got)
 		}
+	}
+}
+
+// TestSearchFindsWhatALookThroughFindsAndLooksAtFew counts what is looked at, for everything that may be looked for.
+func TestSearchFindsWhatALookThroughFindsAndLooksAtFew(t *testing.T) {
+	for _, last := range []Seq{0, 1, 2, 3, 7, 8, 100, 1000} {
+		for want := Seq(1); want <= last+1; want++ {
+			for _, fromEnd := range []bool{true, false} {
+				looks := 0
+				got, err := search(1, last+1, fromEnd, func(s Seq) (bool, error) {
+					if looks++; s < 1 || s > last {
+						t.Fatalf("looks at %d of %d", s, last)
+					}
+					return s < want, nil
+				})
+				away := want - 1
+				if fromEnd {
+					away = last + 1 - want
+				}
+				if most := 2*bits.Len64(uint64(away)) + 1; got != want || err != nil || looks > most {
+					t.Fatalf("%d of %d, from the end %t: %d after %d looks, %v; at most %d", want, last, fromEnd, got, looks, err, most)
+				}
+			}
+		}
+	}
+	sour := errors.New("sour")
+	if _, err := search(1, 9, true, func(Seq) (bool, error) { return false, sour }); !errors.Is(err, sour) {
+		t.Error(err)
 	}
 }
 
