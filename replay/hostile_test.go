@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -174,5 +175,43 @@ func TestWhatHasEndedIsForgottenAndWhatIsOpenIsNot(t *testing.T) {
 	var e *replay.Error
 	if !errors.As(err, &e) || e.Line != len(lines)+2 {
 		t.Error(err)
+	}
+}
+
+type brokenReader struct{}
+
+var errBroken = errors.New("it is broken")
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errBroken }
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+// TestNoLineIsBlamedForWhatItIsNot has a tape that cannot be read, an output that cannot be written, and an interruption.
+func TestNoLineIsBlamedForWhatItIsNot(t *testing.T) {
+	var many strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&many, `{"at":"2026-11-30T15:00:00Z",%s}`+"\n", strings.Replace(buy(fmt.Sprint(i), ""), "AAPL", "GME", 1))
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		tape io.Reader
+		out  io.Writer
+		want error
+	}{
+		"a tape that breaks off":  {t.Context(), io.MultiReader(strings.NewReader(at(quoteBody)), brokenReader{}), io.Discard, errBroken},
+		"an output that breaks":   {t.Context(), strings.NewReader(many.String()), brokenWriter{}, errBroken},
+		"its last line":           {t.Context(), strings.NewReader(at(quoteBody)), brokenWriter{}, errBroken},
+		"an interruption":         {ended, strings.NewReader(many.String()), io.Discard, context.Canceled},
+		"one while it is waiting": {ended, io.MultiReader(strings.NewReader(at(quoteBody)), brokenReader{}), io.Discard, context.Canceled},
+	} {
+		err := replay.Run(c.ctx, replay.Config{Policy: policy.Default()}, c.tape, c.out)
+		var e *replay.Error
+		if !errors.Is(err, c.want) || errors.As(err, &e) || strings.Count(err.Error(), c.want.Error()) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

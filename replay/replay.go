@@ -1,6 +1,6 @@
 // Package replay runs tapes: JSON Lines of quotes, orders, answers of a broker and of people, and stops, in order of time.
 // It runs them through the gate's own code, over a journal in memory and on the tape's clock, and says what was decided
-// and what became of it. The same tape and policy give the same bytes on every machine.
+// and what became of it. The same tape and configuration give the same bytes on every machine.
 package replay
 
 import (
@@ -33,8 +33,9 @@ type Config struct {
 	proved bool // the policy is being tested: it is not tested again
 }
 
-// Run replays a tape and writes what came of it, one JSON object a line; docs/tapes.md says what they are. The error names
-// the line of the tape that is not one, after what came of the lines before it was written.
+// Run replays a tape and writes what came of it, one JSON object a line; docs/tapes.md says what they are. The error is an
+// Error, which names the line of the tape that is not one, after what came of the lines before it was written; or it says
+// why the tape cannot be read or the output not be written, or is that of the context.
 func Run(ctx context.Context, cfg Config, tape io.Reader, out io.Writer) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	p, err := newPlayer(ctx, cfg, func(line []byte) error {
@@ -44,7 +45,10 @@ func Run(ctx context.Context, cfg Config, tape io.Reader, out io.Writer) error {
 	if err == nil {
 		err = p.play(ctx, tape)
 	}
-	return errors.Join(err, w.Flush())
+	if flushed := w.Flush(); err == nil {
+		err = flushed
+	}
+	return err
 }
 
 // Error says which line of a tape is not one, and why.
@@ -67,15 +71,21 @@ func (p *player) play(ctx context.Context, tape io.Reader) error {
 		if errors.Is(err, io.EOF) {
 			return p.end()
 		}
+		if err != nil && !errors.Is(err, errLong) && ctx.Err() == nil {
+			return fmt.Errorf("the tape cannot be read: %w", err)
+		}
 		if err == nil {
-			if n%1024 == 0 {
-				err = ctx.Err()
-			}
-			if err == nil {
-				err = p.line(ctx, raw)
+			err = p.line(ctx, raw)
+		}
+		if n%1024 == 0 || err != nil {
+			if stopped := ctx.Err(); stopped != nil {
+				return stopped
 			}
 		}
-		if err != nil {
+		switch {
+		case p.failed != nil: // which is nothing that the tape says
+			return p.failed
+		case err != nil:
 			return &Error{Line: n, Err: err}
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -103,15 +102,9 @@ func (a *app) play(ctx context.Context, f rulesFile, tape string, each func(rule
 	r := &ruling{each: each, most: maxIntents, replayed: replayed{refused: map[string]string{}, sent: fills{}, missed: fills{}}}
 	cfg.Only, cfg.Fills, cfg.Closing = true, r.fill, r.sent.close
 	err = replay.Run(ctx, cfg, in, &printed{each: r.line})
-	var p *problem
-	var at *replay.Error
 	switch {
-	case errors.As(err, &p):
-		return replayed{}, p
-	case errors.As(err, &at):
-		return replayed{}, usage("Correct the tape; 'sallyport replay' runs it alone.", "%s, %s", showPath(tape), plain(at))
 	case err != nil:
-		return replayed{}, fmt.Errorf("%s cannot be replayed: %w", tape, err)
+		return replayed{}, replayProblem(tape, err)
 	case !r.final:
 		return replayed{}, fmt.Errorf("%s: its replay did not come to its end", tape)
 	}

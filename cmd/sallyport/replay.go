@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,10 @@ sent, recorded or changed. docs/tapes.md describes each kind of line, and
 
 The policy is that of --policy, else the one in force here, until a line of the
 tape brings another. Without either, a tape that begins with no policy is denied
-everything. The same tape and policy give the same output on every machine.
+everything. How proposals wait, where the policy does not say it, and the instruments
+are those of this data directory too: the same tape, policy, settings and instruments
+give the same output on every machine. With a --data-dir that is not there they are
+what a new one would have.
 
 Exit codes: 0 the tape was run to its end, whatever was decided; 2 a line of it is
 not one.`,
@@ -67,9 +71,14 @@ func (a *app) replayConfig(ctx context.Context, policyFile string) (c replay.Con
 		return c, err
 	}
 	var raw []byte
-	if policyFile == "" {
-		raw, _, _ = readOwned(in.cfg.Policy) // the tape may bring its own; without any nothing is allowed
-	} else if raw, err = readPolicyDraft(ctx, policyFile); err != nil {
+	if policyFile != "" {
+		raw, err = readPolicyDraft(ctx, policyFile)
+	} else if raw, _, err = readOwned(in.cfg.Policy); errors.Is(err, fs.ErrNotExist) {
+		raw, err = nil, nil // the tape may bring its own; without any nothing is allowed
+	} else if err != nil {
+		err = usage("Repair it, or name another with --policy.", "the policy in force cannot be read: %s", plain(err))
+	}
+	if err != nil {
 		return c, err
 	}
 	return in.tape(raw)
@@ -78,9 +87,12 @@ func (a *app) replayConfig(ctx context.Context, policyFile string) (c replay.Con
 // replayProblem classifies why a tape was not run to its end.
 func replayProblem(tape string, err error) error {
 	var at *replay.Error
+	var p *problem
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &p):
+		return p
 	case errors.Is(err, context.Canceled):
 		return &problem{exit: exitInternal, what: "it was interrupted"}
 	case errors.As(err, &at):
