@@ -1,12 +1,10 @@
 package sallyport_test
 
 import (
-	"bufio"
 	"fmt"
 	"go/ast"
 	"go/constant"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -20,48 +18,22 @@ func TestNothingOpensASocket(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows what a process has open in /proc")
 	}
-	name, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	home := filepath.Join(t.TempDir(), "home")
 	runIn(t, home, "", "init", "--quotes-sample")
-	cmd := exec.Command(name, "mcp")
-	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "SALLYPORT_TIER=2"}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+	answer, pid, end := askServer(t, home, `"method":"tools/call","params":{"name":"paper_place_order_a","arguments":`+
+		`{"symbol":"AAPL","side":"buy","quantity":1,"order_type":"limit","limit_price":"400.00"}}`, "SALLYPORT_TIER=2")
+	defer end()
+	if !strings.Contains(answer, "EXECUTION_SUCCEEDED") {
+		t.Fatalf("the order is answered %s", answer)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		in.Close()
-		cmd.Wait()
-	}()
-	fmt.Fprint(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
-		`"clientInfo":{"name":"test","version":"1"}}}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"paper_place_order_a","arguments":`+
-		`{"symbol":"AAPL","side":"buy","quantity":1,"order_type":"limit","limit_price":"400.00"}}}`+"\n")
-	answers := bufio.NewScanner(out)
-	answers.Buffer(nil, 1<<20)
-	for answers.Scan() && !strings.Contains(answers.Text(), `"id":2`) {
-	}
-	if !strings.Contains(answers.Text(), "EXECUTION_SUCCEEDED") {
-		t.Fatalf("the order is answered %s", answers.Text())
-	}
-	sockets, files := openFiles(t, cmd.Process.Pid)
+	sockets, files := openFiles(t, pid)
 	if len(sockets) > 0 {
 		t.Errorf("sallyport mcp has the sockets %v open", sockets)
 	}
 	if files < 4 {
 		t.Errorf("only %d open files were seen", files)
 	}
-	if children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", cmd.Process.Pid)); err == nil && len(children) > 0 {
+	if children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)); err == nil && len(children) > 0 {
 		t.Errorf("sallyport mcp has the children %s", children)
 	}
 }

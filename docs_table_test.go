@@ -1,13 +1,11 @@
 package sallyport_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"go/constant"
 	"go/types"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -46,40 +44,16 @@ func TestREADMETiersAreTheServers(t *testing.T) {
 // listedTools asks a server of that tier for its tools.
 func listedTools(t *testing.T, home, tier string) (names []string) {
 	t.Helper()
-	name, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(name, "mcp")
-	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "SALLYPORT_TIER=" + tier}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
-		`"clientInfo":{"name":"test","version":"1"}}}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
-		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n")
-	answers := bufio.NewScanner(out)
-	answers.Buffer(nil, 1<<20)
-	for answers.Scan() && !strings.Contains(answers.Text(), `"id":2`) {
-	}
+	said, _, end := askServer(t, home, `"method":"tools/list"`, "SALLYPORT_TIER="+tier)
 	var answer struct {
 		Result struct {
 			Tools []struct{ Name string }
 		}
 	}
-	if err := json.Unmarshal(answers.Bytes(), &answer); err != nil {
-		t.Fatalf("the server answers %q: %v", answers.Text(), err)
+	if err := json.Unmarshal([]byte(said), &answer); err != nil {
+		t.Fatalf("the server answers %q: %v", said, err)
 	}
-	in.Close()
-	if err := cmd.Wait(); err != nil {
+	if err := end(); err != nil {
 		t.Error(err)
 	}
 	for _, tool := range answer.Result.Tools {

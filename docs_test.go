@@ -1,7 +1,6 @@
 package sallyport_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 	"time"
 	"unicode"
 
+	"sallyport/gatetest"
 	"sallyport/wire"
 )
 
@@ -304,22 +304,8 @@ func (s *shell) run(script string) string {
 // background is a program that goes on while the document goes on.
 type background struct {
 	cmd    *exec.Cmd
-	mu     sync.Mutex
-	out    bytes.Buffer
+	out    gatetest.Output
 	waited chan error
-}
-
-// Write implements io.Writer.
-func (b *background) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *background) printed() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
 }
 
 // start runs a command in the background until the end of the document, and returns what it has printed once that is
@@ -327,14 +313,14 @@ func (b *background) printed() string {
 func (s *shell) start(t *testing.T, script string, want []string) string {
 	t.Helper()
 	b := &background{cmd: s.command("exec " + script), waited: make(chan error, 1)}
-	b.cmd.Stdout, b.cmd.Stderr = b, b
+	b.cmd.Stdout, b.cmd.Stderr = &b.out, &b.out
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { b.waited <- b.cmd.Wait() }()
 	s.background = append(s.background, b)
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		got := strings.ReplaceAll(b.printed(), s.home, "~")
+		got := strings.ReplaceAll(b.out.String(), s.home, "~")
 		if matches(want, got) || time.Now().After(end) {
 			return got
 		}
@@ -350,10 +336,10 @@ func (b *background) end(t *testing.T) {
 	select {
 	case err := <-b.waited:
 		if err != nil {
-			t.Errorf("%v ended with %v:\n%s", b.cmd.Args, err, b.printed())
+			t.Errorf("%v ended with %v:\n%s", b.cmd.Args, err, b.out.String())
 		}
 	case <-time.After(30 * time.Second):
-		t.Errorf("%v does not end:\n%s", b.cmd.Args, b.printed())
+		t.Errorf("%v does not end:\n%s", b.cmd.Args, b.out.String())
 		_ = b.cmd.Process.Kill()
 		<-b.waited
 	}

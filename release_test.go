@@ -328,34 +328,11 @@ func govern(t *testing.T, home string) {
 // serve makes one call of a tool through the server of the Model Context Protocol, in the session s1 of Claude Code.
 func serve(t *testing.T, home, want, params string) {
 	t.Helper()
-	name, err := binary()
-	if err != nil {
-		t.Fatal(err)
+	answer, _, end := askServer(t, home, `"method":"tools/call","params":`+params, "CLAUDE_CODE_SESSION_ID=s1", "SALLYPORT_TIER=2")
+	if !strings.Contains(answer, want) {
+		t.Errorf("the server answers %s", answer)
 	}
-	cmd := exec.Command(name, "mcp")
-	cmd.Env = []string{"SALLYPORT_HOME=" + home, "HOME=" + t.TempDir(), "CLAUDE_CODE_SESSION_ID=s1", "SALLYPORT_TIER=2"}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
-		`"clientInfo":{"name":"test","version":"1"}}}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":%s}`+"\n", params)
-	answers := bufio.NewScanner(out)
-	answers.Buffer(nil, 1<<20)
-	for answers.Scan() && !strings.Contains(answers.Text(), `"id":2`) {
-	}
-	if !strings.Contains(answers.Text(), want) {
-		t.Errorf("the server answers %s", answers.Text())
-	}
-	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+	if err := end(); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -58,4 +59,16 @@ func Entropy(seed uint64) func(*[10]byte) {
 		sum := sha256.Sum256(in[:])
 		copy(b[:], sum[:])
 	}
+}
+
+// Until waits until something is so, and fails the test after ten seconds or more, saying what is so otherwise.
+func Until(t testing.TB, otherwise string, so func() bool) {
+	t.Helper()
+	for range 10_000 {
+		if so() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal(otherwise)
 }

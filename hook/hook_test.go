@@ -13,6 +13,7 @@ import (
 
 	"sallyport/dialect"
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -412,24 +413,6 @@ type stuck struct{ until chan struct{} }
 func (s stuck) Read([]byte) (int, error)  { <-s.until; return 0, io.EOF }
 func (s stuck) Write([]byte) (int, error) { <-s.until; return 0, io.ErrClosedPipe }
 
-// guarded is a buffer that may be written to after the test has looked at it.
-type guarded struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (g *guarded) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.b.Write(p)
-}
-
-func (g *guarded) String() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.b.String()
-}
-
 //attack:hook-deadline
 //fault:f26
 //fault:f27
@@ -458,7 +441,7 @@ func TestDeadlineDeniesOnceWhereverTheTimeWent(t *testing.T) {
 		cfg := benchConfig("claude", nil)
 		cfg.Deadline = 20 * time.Millisecond
 		stdin := arrange(until, &cfg)
-		var stdout, stderr guarded
+		var stdout, stderr gatetest.Output
 		code := Run(context.Background(), cfg, stdin, &stdout, &stderr)
 		first := said{code, stdout.String(), stderr.String()}
 		first.check(t)
@@ -489,7 +472,7 @@ func TestInterruptedHookDenies(t *testing.T) {
 	cancel()
 	until := make(chan struct{})
 	defer close(until)
-	var stdout, stderr guarded
+	var stdout, stderr gatetest.Output
 	code := Run(ctx, benchConfig("claude", nil), stuck{until}, &stdout, &stderr)
 	s := said{code, stdout.String(), stderr.String()}
 	s.check(t)
@@ -504,14 +487,14 @@ func TestAnswerThatCannotBeDeliveredDenies(t *testing.T) {
 	defer close(until)
 	event := preEvents(orderArgs)["claude"][0]
 	for name, stdout := range map[string]io.Writer{"stdout blocks": stuck{until}, "stdout is closed": failing{}} {
-		var stderr guarded
+		var stderr gatetest.Output
 		started := time.Now()
 		code := Run(context.Background(), benchConfig("claude", &fakeGate{}), strings.NewReader(event), stdout, &stderr)
 		if code != 2 || stderr.String() == "" || time.Since(started) > 3*time.Second {
 			t.Errorf("%s: exit code %d, stderr %q", name, code, stderr.String())
 		}
 	}
-	var stdout guarded
+	var stdout gatetest.Output
 	deny := &fakeGate{decide: func(context.Context, gate.Call) ledger.Decision { return ledger.Decision{} }}
 	if code := Run(context.Background(), benchConfig("claude", deny), strings.NewReader(event), &stdout, stuck{until}); code != 2 || stdout.String() == "" {
 		t.Errorf("stderr blocks: exit code %d, stdout %q", code, stdout.String())

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sallyport/gatetest"
 )
 
 // TestKeptConnectionThatHasEndedIsNotUsed: a daemon that was started again costs its clients no call.
@@ -80,7 +82,7 @@ func TestAnswerThatNobodyHasAskedForIsNotTaken(t *testing.T) {
 	if _, err := io.WriteString(first, "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"agent\":\"y\",\"tier\":2}"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "what has come is not seen", func() bool { return !quiet(c.pool.idle[0].Conn) })
+	gatetest.Until(t, "what has come is not seen", func() bool { return !quiet(c.pool.idle[0].Conn) })
 	if agent, tier, err := c.Whoami(t.Context()); err != nil || agent != "x" || tier != 0 {
 		t.Errorf("the answer is %s, %s, %v", agent, tier, err)
 	}

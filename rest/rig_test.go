@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -32,25 +31,7 @@ type rig struct {
 	server *rest.Server
 	stop   func() error
 	dir    string
-	logged *logged
-}
-
-// logged keeps what the server logs.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	logged *gatetest.Output
 }
 
 type quotes struct{}
@@ -66,7 +47,7 @@ func (quotes) Quote(s trade.Symbol) (trade.Quote, bool, error) {
 // newRig starts a daemon. edit may change what it is made of.
 func newRig(t testing.TB, edit ...func(*gate.Config, *rest.ServerConfig)) *rig {
 	t.Helper()
-	r := &rig{t: t, broker: &gatetest.Broker{}, tokens: map[string]string{}, logged: &logged{}}
+	r := &rig{t: t, broker: &gatetest.Broker{}, tokens: map[string]string{}, logged: &gatetest.Output{}}
 	var err error
 	if r.dir, err = os.MkdirTemp("", "sp"); err != nil { // a socket's path is short
 		t.Fatal(err)

@@ -169,18 +169,7 @@ func TestAnswerThatNobodyTakesIsGivenUp(t *testing.T) {
 			}
 		}
 	}()
-	until(t, "a caller who reads nothing is served for ever", func() bool { return closed.Load() == 1 })
-}
-
-func until(t *testing.T, otherwise string, so func() bool) {
-	t.Helper()
-	for range 10_000 {
-		if so() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal(otherwise)
+	gatetest.Until(t, "a caller who reads nothing is served for ever", func() bool { return closed.Load() == 1 })
 }
 
 //attack:rest-connections
@@ -205,7 +194,7 @@ func TestConnectionsAreBoundedAndTheirPlacesFreeAgain(t *testing.T) {
 		t.Error("a third connection is served")
 	}
 	first.Close()
-	until(t, "a place is never free again", func() bool { return alive(s.dial(t)) })
+	gatetest.Until(t, "a place is never free again", func() bool { return alive(s.dial(t)) })
 }
 
 //attack:rest-drain
@@ -231,14 +220,14 @@ func TestServerThatStopsFinishesWhatIsInFlight(t *testing.T) {
 		d, err := c.decision(context.Background(), "POST", "/v1/proposals/"+string(held.Intent)+"/await", []byte(`{"wait":"60s"}`), time.Minute)
 		waited <- fmt.Sprint(d.State, err)
 	}()
-	until(t, "nothing is in flight", func() bool { return len(s.broker.Submits()) == 1 })
+	gatetest.Until(t, "nothing is in flight", func() bool { return len(s.broker.Submits()) == 1 })
 	time.Sleep(50 * time.Millisecond) // the waiting call has most probably arrived too
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
 	if got := <-waited; !strings.HasPrefix(got, "APPROVAL_PENDING") {
 		t.Errorf("a call that waits for people is answered %s when the server stops", got)
 	}
-	until(t, "a server that stops takes connections", func() bool {
+	gatetest.Until(t, "a server that stops takes connections", func() bool {
 		again, err := net.Dial("unix", s.cfg.AgentsSocket)
 		if err == nil {
 			again.Close()
@@ -301,7 +290,7 @@ func TestServerThatCannotFinishSaysSo(t *testing.T) {
 		d := c.Execute(context.Background(), gatetest.CallFor(gatetest.Order(t, "buy", "AAPL", "1", "150"), encoded))
 		executed <- string(d.State)
 	}()
-	until(t, "nothing is in flight", func() bool { return len(s.broker.Submits()) == 1 })
+	gatetest.Until(t, "nothing is in flight", func() bool { return len(s.broker.Submits()) == 1 })
 	if err := stop(); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the server stopped with %v", err)
 	}

@@ -297,23 +297,11 @@ func TestClientKeepsFewIdleConnections(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	wait(t, "a client keeps more than 16 idle connections", func() bool { return open() <= 16 })
+	gatetest.Until(t, "a client keeps more than 16 idle connections", func() bool { return open() <= 16 })
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "a closed client keeps connections", func() bool { return open() == 0 })
-}
-
-// wait waits until something is so, and fails after a long time.
-func wait(t *testing.T, otherwise string, so func() bool) {
-	t.Helper()
-	for range 10_000 {
-		if so() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal(otherwise)
+	gatetest.Until(t, "a closed client keeps connections", func() bool { return open() == 0 })
 }
 
 func TestServerAndClientLeaveNothingBehind(t *testing.T) {

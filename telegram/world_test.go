@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
@@ -38,27 +37,9 @@ type world struct {
 	bot    *Bot
 	home   string
 	secret string // Alice's credential
-	log    *logged
+	log    *gatetest.Output
 	cfg    Config
 	end    func()
-}
-
-// logged keeps what was logged.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 // setting changes how a world is made.
@@ -70,7 +51,7 @@ type setting struct {
 
 func newWorld(t *testing.T, settings ...setting) *world {
 	t.Helper()
-	w := &world{t: t, clock: gatetest.NewClock(), log: &logged{}, home: gatetest.Home(t)}
+	w := &world{t: t, clock: gatetest.NewClock(), log: &gatetest.Output{}, home: gatetest.Home(t)}
 	w.broker = &gatetest.Broker{Now: w.clock.Now}
 	cfg := gatetest.Config(w.home, w.broker)
 	cfg.Now, cfg.Daemon = w.clock.Now, true

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sallyport/gatetest"
 )
 
 // TestTheOwnerIsMadeWhereSomebodyReadsIt runs init without a terminal and without a place for the credential.
@@ -28,7 +30,7 @@ func TestTheOwnerIsMadeWhereSomebodyReadsIt(t *testing.T) {
 //attack:cli-resolve-person
 func TestAnOutcomeIsSettledByAPersonOnceThereIsOne(t *testing.T) {
 	h := newHouse(t, `{"deadlines": {"outcome": "1s"}}`)
-	h.log = &syncBuffer{}
+	h.log = &gatetest.Output{}
 	hooked := sallyport(t, h.home, "hook", "claude")
 	hooked.Stdin = strings.NewReader(`{"session_id":"s1","hook_event_name":"PreToolUse","tool_name":"paper_place_order_a","tool_use_id":"t1","tool_input":` + compliant + `}`)
 	if out, err := hooked.CombinedOutput(); err != nil {

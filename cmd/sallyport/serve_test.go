@@ -12,12 +12,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 )
 
 // house is a data directory with a daemon of its own process, and what people and agents hold.
@@ -26,27 +26,9 @@ type house struct {
 	home   string
 	env    []string // of the daemon, beside what every process has
 	daemon *exec.Cmd
-	log    *syncBuffer
+	log    *gatetest.Output
 	ended  chan struct{}
 	err    error // of the daemon, once it has ended
-}
-
-// syncBuffer is written by a process and read by a test.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // newHouse makes a data directory with the owner kim, quotes, and a configuration.
@@ -117,7 +99,7 @@ func (h *house) until(want string, env []string, args ...string) ran {
 // serve starts the daemon and waits until it listens.
 func (h *house) serve(args ...string) {
 	h.t.Helper()
-	h.log, h.ended = &syncBuffer{}, make(chan struct{})
+	h.log, h.ended = &gatetest.Output{}, make(chan struct{})
 	all := append([]string{"serve", "--listen-agents", "none", "--listen-people", "none", "--log", "text"}, args...)
 	h.daemon = sallyport(h.t, h.home, all...)
 	h.daemon.Stderr, h.daemon.Env = h.log, append(h.daemon.Env, h.env...)

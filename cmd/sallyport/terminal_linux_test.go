@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sallyport/gatetest"
 )
 
 // terminal is a pseudo-terminal with a program on one side and a test on the other.
 type terminal struct {
 	person, program *os.File
-	shown           *syncBuffer
+	shown           *gatetest.Output
 }
 
 func newTerminal(t *testing.T) *terminal {
@@ -42,7 +44,7 @@ func newTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{person: person, program: program, shown: &syncBuffer{}}
+	x := &terminal{person: person, program: program, shown: &gatetest.Output{}}
 	ended := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(x.shown, person) // it ends with an error when the other side is closed
