@@ -17,7 +17,7 @@ func (j *judgement) bookVerdict(r *ledger.Ruling, facts policy.Facts, without tr
 	s := j.situation(without)
 	v := book.Evaluate(o, facts, s)
 	if v.Effect != policy.Deny {
-		r.Rules = book.AppendMatching(nil, o, j.call.Origin.Agent)
+		r.Rules = book.AppendJudging(nil, o, facts, s)
 		r.Value = book.Worth(o, s).Value
 		if o.ByAmount() {
 			r.Shares = book.Shares(o, s)

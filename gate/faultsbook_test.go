@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"sallyport/gate"
+	"sallyport/journal"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -252,5 +254,43 @@ func TestFaultSendsWithoutEnd(t *testing.T) {
 	rep := must(r.Kill(context.Background(), stop("enough")))(t)
 	if d := r.Execute(ctx, call(t, "buy", "AAPL", "1", "100")); !rep.Recorded || d.Error != "killswitch_active" {
 		t.Fatalf("%s", d.AppendJSON(nil))
+	}
+}
+
+// TestFaultWriteFailsAndTheDayLooksEmpty: of a day's bound a part is used, and then nothing can be written. What cannot be
+// recorded is denied, and when the journal can be written again the day has what was sent before, and nothing else.
+//
+//fault:f18
+func TestFaultWriteFailsAndTheDayLooksEmpty(t *testing.T) {
+	r := newRoom(t, book(`"notional_per_day": {"deny_above": "1000.00"}`), func(c *gate.Config) { c.LockWait = 50 * time.Millisecond })
+	r.v.rests = true
+	r.want(t, "buy AAPL 6@100.10", "allow")
+	j, err := journal.Open(ctx, journal.Config{Path: filepath.Join(r.cfg.Home, gate.JournalName), LockWait: time.Second, Follower: noFollower{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- j.Update(ctx, func(*journal.Tx) error {
+			close(held)
+			<-release
+			return nil
+		})
+	}()
+	<-held
+	for range 2 {
+		if d := r.Execute(ctx, call(t, "buy", "AAPL", "6", "100.10")); d.Verdict != policy.Deny || d.Error != "journal_unavailable" {
+			t.Errorf("%s", d.AppendJSON(nil))
+		}
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r.want(t, "buy AAPL 6@100.10", "deny NOTIONAL_PER_DAY_EXCEEDS_LIMIT")
+	r.want(t, "buy AAPL 3@100.10", "allow")
+	if r.v.submits() != 2 {
+		t.Errorf("%d submits", r.v.submits())
 	}
 }

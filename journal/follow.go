@@ -14,7 +14,8 @@ type fold struct {
 	sound    bool // false: the follower must be restored before it is used
 	head     Head
 	last     time.Time
-	since    int // bytes of the bodies after the last snapshot
+	since    int // bytes of the bodies after the last snapshot, whoever took it
+	taken    Seq // the last snapshot's record, when records were last read
 	stored   int // bytes of the snapshot that the follower was restored from; -1 once this process has appended
 	buf      []byte
 }
@@ -56,11 +57,16 @@ func (f *fold) readUp(w *writer) error {
 		if from, err = w.snapshot(); err != nil {
 			return err
 		}
-		f.head, f.last, f.since, f.stored = Head{Seq: from.seq}, time.Time{}, 0, len(from.state)
+		f.head, f.last, f.since, f.stored, f.taken = Head{Seq: from.seq}, time.Time{}, 0, len(from.state), from.seq
 		if from.seq == 0 {
 			if err := f.restore(from); err != nil {
 				return err
 			}
+		}
+	} else {
+		var err error
+		if f.taken, err = w.snapshotSeq(); err != nil {
+			return err
 		}
 	}
 	begun, start := false, f.head.Seq
@@ -100,7 +106,23 @@ func (f *fold) follow(r Record) (err error) {
 		return fmt.Errorf("journal: record %d cannot be applied: %w", r.Seq, err)
 	}
 	f.head, f.last, f.since = Head{Seq: r.Seq, Hash: r.Hash}, r.At, f.since+len(r.Body)
+	if r.Seq == f.taken { // another process has taken a snapshot here: ours need not follow
+		f.since = 0
+	}
 	return nil
+}
+
+// snapshotSeq returns which record the stored state was taken after; 0 if there is none.
+func (w *writer) snapshotSeq() (seq Seq, err error) {
+	err = w.query(stSnapshotSeq, 1, func(row []driver.Value) error {
+		n, ok := row[0].(int64)
+		if !ok || n < 1 {
+			return &Broken{Seq: Seq(n), Reason: "the snapshot is damaged"}
+		}
+		seq = Seq(n)
+		return nil
+	})
+	return seq, err
 }
 
 // snapshot reads the stored state.

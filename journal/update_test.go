@@ -461,3 +461,33 @@ func TestRecordsAreReadAgainOnlyAfterSomebodyElseHasCommitted(t *testing.T) {
 	folded(t, j, f)
 	folded(t, other, g)
 }
+
+// TestSnapshotOfAnotherProcessIsNotTakenAgain: who reads on behind a snapshot counts from there.
+func TestSnapshotOfAnotherProcessIsNotTakenAgain(t *testing.T) {
+	f, g := &sums{every: 1000}, &sums{every: 1000}
+	cfg := newConfig(t, f)
+	j := create(t, cfg)
+	cfg.Follower = g
+	other := reopen(t, cfg)
+	taken := func(want Seq) {
+		t.Helper()
+		var seq Seq
+		if err := j.db.QueryRowContext(t.Context(), stSnapshotSeq.text()).Scan(&seq); err != nil || seq != want {
+			t.Fatalf("the snapshot is of record %d, want %d; %v", seq, want, err)
+		}
+	}
+	long, half := strings.Repeat("x", 1000), strings.Repeat("y", 500)
+	update(t, j, f.put("a", long))
+	taken(1)
+	update(t, other, g.put("b", half))
+	taken(1)
+	update(t, j, f.put("a", "three"))
+	taken(1)
+	update(t, other, g.put("b", half))
+	taken(4)
+	update(t, j, f.put("a", half))
+	taken(4)
+	update(t, j, f.put("a", half))
+	taken(6)
+	verified(t, j, Verification{Follower: &sums{}})
+}

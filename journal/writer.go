@@ -35,6 +35,7 @@ const (
 	stFilter
 	stPutFilter
 	stSnapshot
+	stSnapshotSeq
 	stPutSnapshot
 	statements
 )
@@ -64,6 +65,7 @@ func (s statement) text() string {
 		stFilter:         `SELECT id, bits FROM filters WHERE id BETWEEN ? AND ? ORDER BY id`,
 		stPutFilter:      `INSERT INTO filters(id, bits) VALUES (?, ?) ON CONFLICT(id) DO UPDATE SET bits = excluded.bits`,
 		stSnapshot:       `SELECT seq, hash, state FROM snapshots`,
+		stSnapshotSeq:    `SELECT seq FROM snapshots`,
 		stPutSnapshot: `INSERT INTO snapshots(id, seq, hash, state) VALUES (1, ?, ?, ?)
 			ON CONFLICT(id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, state = excluded.state`,
 	}[s]

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ type desk struct {
 	quotes   map[string]*feed
 	venue    trade.Outcome // what it answers
 	mute     bool          // it does not answer
+	permits  bool          // somebody else makes the call that is allowed
 	number   uint64        // of its newest event
 	orders   map[string]ledger.Decided
 	asked    []asked
@@ -60,7 +62,8 @@ type asked struct {
 	row      policy.ExplainedLimit
 	verdict  policy.Verdict
 	reduces  bool
-	restarts int // before it
+	restarts int    // before it
+	then     string // what came of a second judgement
 }
 
 // newDesk opens an account that holds nothing, has a cash of 100000.00 and remembers everything, on a Monday at ten. Every
@@ -161,56 +164,103 @@ func (d *desk) inquiry(agent string, o trade.Order, without trade.IntentID) ledg
 	}
 }
 
-// ask has an agent ask for an order, in the place of another where old names one, and sends what is allowed. What is held
-// waits for a person. An order that the venue replaced is gone once it has accepted the other.
-func (d *desk) ask(name, agent string, o trade.Order, old string) asked {
+// judge judges an order without an earlier one, which it replaces or is itself.
+func (d *desk) judge(agent string, o trade.Order, without trade.IntentID) (asked, ledger.Ruling) {
 	d.t.Helper()
 	if d.restless {
 		d.restart()
 	}
-	before := d.orders[old]
-	q := d.inquiry(agent, o, before.Intent)
+	q := d.inquiry(agent, o, without)
 	for _, e := range d.state.Baseline(q) {
 		d.record(e)
 	}
-	facts, s := d.state.Facts(o.Account(), o.Symbol(), before.Intent), d.state.Situation(q, &ledger.History{})
+	facts, s := d.state.Facts(o.Account(), o.Symbol(), without), d.state.Situation(q, &ledger.History{})
 	x := d.book.Explain(o, facts, s)
-	a := asked{restarts: d.restarts, at: d.at, agent: agent, order: o, replaced: before.Order, verdict: x.Verdict, reduces: s.Reduces}
+	a := asked{restarts: d.restarts, at: d.at, agent: agent, order: o, verdict: x.Verdict, reduces: s.Reduces}
 	for _, r := range x.Rows {
 		if r.Rule == "r" && r.Limit == d.limit {
 			a.row = r
 		}
 	}
-	v := x.Verdict
-	e := ledger.Decided{
-		Intent: trade.NewIntentID(d.at, [10]byte{8: byte(len(d.records) >> 8), 9: byte(len(d.records))}),
-		Origin: ledger.Origin{Agent: trade.Agent(agent), Surface: "mcp"}, Account: o.Account(), Order: o,
-		Ruling: ledger.Ruling{Effect: v.Effect, Reasons: v.Reasons},
-	}
-	if v.Effect != policy.Deny {
-		e.Ruling.Rules, e.Ruling.Value = d.book.AppendMatching(nil, o, trade.Agent(agent)), d.book.Worth(o, s).Value
+	r := ledger.Ruling{Effect: x.Verdict.Effect, Reasons: x.Verdict.Reasons}
+	if r.Effect != policy.Deny {
+		r.Rules, r.Value = d.book.AppendMatching(nil, o, trade.Agent(agent)), d.book.Worth(o, s).Value
 		if o.ByAmount() {
-			e.Ruling.Shares = d.book.Shares(o, s)
+			r.Shares = d.book.Shares(o, s)
 		}
 	}
-	switch v.Effect {
-	case policy.Allow:
-		e.Clears, e.Pending = ledger.ClearsSend, ledger.Pending{Deadline: d.at.Add(time.Minute)}
-	case policy.Hold:
+	return a, r
+}
+
+// ask has an agent ask for an order, in the place of another where old names one, and sends what is allowed, or permits
+// it to somebody else. What is held waits for a person.
+func (d *desk) ask(name, agent string, o trade.Order, old string) asked {
+	d.t.Helper()
+	before := d.orders[old]
+	a, ruling := d.judge(agent, o, before.Intent)
+	a.replaced = before.Order
+	e := ledger.Decided{
+		Intent: trade.NewIntentID(d.at, [10]byte{8: byte(len(d.records) >> 8), 9: byte(len(d.records))}),
+		Origin: ledger.Origin{Agent: trade.Agent(agent), Surface: "mcp"}, Account: o.Account(), Order: o, Ruling: ruling,
+	}
+	switch {
+	case ruling.Effect == policy.Hold:
 		e.Clears, e.Hold = ledger.ClearsApproval, ledger.Hold{Expires: d.at.Add(30 * time.Minute), Within: 15 * time.Second, Approvers: 1}
-	case policy.Deny:
+	case ruling.Effect == policy.Allow && d.permits:
+		e.Clears, e.Pending = ledger.ClearsPermission, ledger.Pending{Deadline: d.at.Add(30 * time.Minute)}
+	case ruling.Effect == policy.Allow:
+		e.Clears, e.Pending = ledger.ClearsSend, ledger.Pending{Deadline: d.at.Add(time.Minute)}
 	}
 	d.record(e)
 	if name != "" {
 		d.orders[name] = e
 	}
-	if v.Effect == policy.Allow && !d.mute {
-		d.record(ledger.Concluded{Intent: e.Intent, Outcome: d.venue, Source: ledger.FromBroker})
-		if old != "" && d.venue == trade.Accepted {
-			d.end(before)
-		}
+	if e.Clears == ledger.ClearsSend {
+		d.sent(e, before)
 	}
 	return a
+}
+
+// again judges an order a second time, as it is executed: one that a person has just approved, or one that was permitted.
+// What the person was shown holds it no more, and any other reason ends it.
+func (d *desk) again(name string) (asked, error) {
+	d.t.Helper()
+	e := d.orders[name]
+	o := d.state.Open(e.Intent)
+	if o == nil || o.Phase != ledger.OnHold && o.Phase != ledger.Permitted {
+		return asked{}, fmt.Errorf("%s waits for nobody", name)
+	}
+	if o.Phase == ledger.OnHold {
+		d.record(ledger.Approved{Intent: e.Intent, Digest: e.Order.Digest(), Person: "p", Channel: "cli", Lapses: d.at.Add(15 * time.Second)})
+	}
+	a, ruling := d.judge(string(e.Origin.Agent), e.Order, e.Intent)
+	r := ledger.Rejudged{Intent: e.Intent, Account: e.Account, Origin: e.Origin, Ruling: ruling, Order: e.Order, FirstAt: d.at}
+	fresh := slices.DeleteFunc(slices.Clone(ruling.Reasons), func(why policy.Reason) bool {
+		return why.Hold && slices.ContainsFunc(e.Ruling.Reasons, func(shown policy.Reason) bool {
+			return shown.Code == why.Code && shown.Limit == why.Limit && shown.Rule == why.Rule
+		})
+	})
+	r.Ruling.Effect, a.then = policy.Deny, "ended"
+	if len(fresh) == 0 {
+		r.Ruling.Effect, r.Clears, r.Pending = policy.Allow, ledger.ClearsSend, ledger.Pending{Deadline: d.at.Add(time.Minute)}
+		a.then = "sent"
+	}
+	d.record(r)
+	if r.Clears == ledger.ClearsSend {
+		d.sent(e, ledger.Decided{})
+	}
+	return a, nil
+}
+
+// sent has the venue answer, unless it is silent. An order that another replaced is gone once that is accepted.
+func (d *desk) sent(e, replaced ledger.Decided) {
+	if d.mute {
+		return
+	}
+	d.record(ledger.Concluded{Intent: e.Intent, Outcome: d.venue, Source: ledger.FromBroker})
+	if replaced.Intent != "" && d.venue == trade.Accepted {
+		d.end(replaced)
+	}
 }
 
 // end ends an order that another has replaced, with its exits; or a proposal, of which the venue knows nothing.
@@ -304,6 +354,8 @@ func (d *desk) do(line string) (string, error) {
 		if d.venue, d.mute = answer, answer == trade.Unknown; !is {
 			return line, errors.New("venue accepts, rejects, or is silent")
 		}
+	case "calls": // calls are permitted, or are sent
+		d.permits = w[2] == "permitted"
 	default:
 		return line, d.doEvent(w)
 	}
@@ -358,8 +410,12 @@ func (d *desk) doEvent(w []string) error {
 	return nil
 }
 
-// doAsk reads NAME: AGENT ORDER instead of NAME, of which both names may be missing.
+// doAsk reads NAME: AGENT ORDER instead of NAME, of which both names may be missing, or NAME again.
 func (d *desk) doAsk(step string) (string, error) {
+	if name, again := strings.CutSuffix(step, " again"); again {
+		a, err := d.again(name)
+		return d.said(a, step), err
+	}
 	text, old, _ := strings.Cut(step, " instead of ")
 	name, rest, named := strings.Cut(text, ": ")
 	if !named {
@@ -373,10 +429,13 @@ func (d *desk) doAsk(step string) (string, error) {
 	if e, is := d.orders[old]; old != "" && (!is || d.state.Open(e.Intent) == nil) {
 		return step, fmt.Errorf("no open order is called %s", old)
 	}
-	a := d.ask(name, agent, o, old)
+	return d.said(d.ask(name, agent, o, old), step), nil
+}
+
+func (d *desk) said(a asked, step string) string {
 	a.line = step
 	d.asked = append(d.asked, a)
-	return fmt.Sprintf("%-44s => %s", step, d.words(a)), nil
+	return fmt.Sprintf("%-44s => %s", step, d.words(a))
 }
 
 // words says what a judgement comes to: the verdict, what the limit measured of which bound, what else stops the order,
@@ -400,6 +459,9 @@ func (d *desk) words(a asked) string {
 	}
 	if at := a.verdict.RetryAfter; !at.IsZero() {
 		said += " until " + at.In(d.zone).Format(time.RFC3339Nano)
+	}
+	if a.then != "" {
+		said += ", " + a.then
 	}
 	return said
 }

@@ -68,7 +68,8 @@ const bookKeys = "```\n" + `
   that of any other is not known, which is above every amount that asks for a person, or for two.
 - What an order makes of the position is worked out from the position and what waits. A verified reduction, a sell of no more than is held and
   free or a buy of no more than is owed and free, is exempt from limits that the table says so of, from ` + "`allow`, `stop_loss`, `NO_RULE_MATCHES`" + `
-  and ` + "`effect: deny`" + `; not from the price collar, similar orders, orders a minute, the session and the instrument.
+  and ` + "`effect: deny`" + `; not from the price collar, similar orders, orders a minute, the session and the instrument. One that no rule with limits
+  matches is judged by these of the rules about its symbol, whatever else they match, and if there is none, of every rule.
 - An order of more than closes the position is denied, ` + "`POSITION_FLIP_NOT_ALLOWED`" + `, with the two orders that would say the same. A sell
   of what is not held is ` + "`SHORT_SALE_NOT_ALLOWED`" + ` unless every rule about it allows ` + "`short`" + `; where a rule does, an order whose position
   is not known is ` + "`POSITION_UNAVAILABLE`" + `.

@@ -34,9 +34,10 @@ func (b *Rulebook) Explain(o trade.Order, f Facts, s Situation) Explanation {
 	}
 	j := judge{book: b, o: o, f: f, s: s}
 	j.begin()
+	to := b.reach(&o, s.Agent, j.effect == reduces)
 	for i := range b.rules {
 		r := &b.rules[i]
-		if !r.match.takes(o, s.Agent) {
+		if !r.about(&o, s.Agent, to) {
 			continue
 		}
 		if r.deny {

@@ -42,9 +42,10 @@ func (j *judge) lets(quantity *trade.Decimal) (yes bool) {
 	}
 	var v reading
 	matched := j.effect == reduces
+	to := j.book.reach(&j.o, j.s.Agent, matched)
 	for i := range j.book.rules {
 		r := &j.book.rules[i]
-		if !r.match.takes(j.o, j.s.Agent) {
+		if !r.about(&j.o, j.s.Agent, to) {
 			continue
 		}
 		matched = true
@@ -156,7 +157,7 @@ func (j *judge) verdict() Verdict {
 	j.protect(&c, "", "no_short", j.positionReason)
 	j.protect(&c, "", "instrument", j.instrumentReason)
 	j.protect(&c, "", "exits", j.exitReason)
-	matched := false
+	matched, to := false, j.book.reach(&j.o, j.s.Agent, j.effect == reduces)
 	for i := range j.book.rules {
 		r := &j.book.rules[i]
 		matched = matched || r.match.takes(j.o, j.s.Agent)
@@ -168,7 +169,7 @@ func (j *judge) verdict() Verdict {
 		})
 	}
 	for i := range j.book.rules {
-		if r := &j.book.rules[i]; r.match.takes(j.o, j.s.Agent) {
+		if r := &j.book.rules[i]; r.about(&j.o, j.s.Agent, to) {
 			j.ruleReasons(&c, r)
 		}
 	}

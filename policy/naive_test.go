@@ -240,11 +240,14 @@ func (p naivePolicy) judge(o trade.Order, f policy.Facts, s policy.Situation) st
 	if n.effect == "blind" || n.effect == "flip" || !n.fits() || !n.exits() {
 		rise("deny")
 	}
-	matched := false
+	matched, limited, named := false, false, false
 	for _, rule := range p.rules {
-		if !slices.Contains(rule.symbols, o.Symbol().String()) || !slices.Contains(rule.sides, o.Side().String()) ||
-			!slices.Contains(rule.types, o.Type().String()) || !slices.Contains(rule.tifs, o.TimeInForce().String()) ||
-			rule.agents != nil && !slices.Contains(rule.agents, string(s.Agent)) {
+		limited = limited || rule.matches(o, s.Agent) && !rule.deny
+		named = named || slices.Contains(rule.symbols, o.Symbol().String()) && !rule.deny
+	}
+	for _, rule := range p.rules {
+		strays := n.effect == "reduce" && !limited && !rule.deny && (!named || slices.Contains(rule.symbols, o.Symbol().String()))
+		if !strays && !rule.matches(o, s.Agent) {
 			continue
 		}
 		matched = true
@@ -265,6 +268,12 @@ func (p naivePolicy) judge(o trade.Order, f policy.Facts, s policy.Situation) st
 		rise("deny")
 	}
 	return naiveWords[worst]
+}
+
+func (rule naiveRule) matches(o trade.Order, agent trade.Agent) bool {
+	return slices.Contains(rule.symbols, o.Symbol().String()) && slices.Contains(rule.sides, o.Side().String()) &&
+		slices.Contains(rule.types, o.Type().String()) && slices.Contains(rule.tifs, o.TimeInForce().String()) &&
+		(rule.agents == nil || slices.Contains(rule.agents, string(agent)))
 }
 
 func (rule naiveRule) permits(n naiveOrder) bool {

@@ -137,8 +137,7 @@ func (b *Rulebook) RuleIDs() []string {
 	return ids
 }
 
-// AppendMatching appends the ids of the rules that are about an order, in the order of the file. A record of what was
-// sent keeps them, so that a limit per rule can be counted.
+// AppendMatching appends the ids of the rules that match an order, in the order of the file.
 func (b *Rulebook) AppendMatching(dst []string, o trade.Order, agent trade.Agent) []string {
 	if !b.IsValid() {
 		return dst

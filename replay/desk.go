@@ -25,6 +25,7 @@ type desk struct {
 	equity    trade.Decimal
 	unsettled bool // cash and positions may not come to the equity yet
 	positions map[trade.Symbol]trade.Decimal
+	unmarked  int            // how many of them have no quote
 	held      []gate.Holding // the same, sorted; nil when it has changed
 }
 
@@ -88,9 +89,9 @@ func (d *desk) answer(in *intent, l *line) (gate.Receipt, bool) {
 }
 
 // fill is an event, unless the order was never sent or was cancelled. exits says that the line names the exits.
-func (d *desk) fill(in *intent, exits bool, l *line) (gate.VenueEvent, bool) {
+func (d *desk) fill(in *intent, exits bool, l *line) (e gate.VenueEvent, ok bool, err error) {
 	if in.venue == never || in.venue == pulled {
-		return gate.VenueEvent{}, false
+		return gate.VenueEvent{}, false, nil
 	}
 	d.rest(in)
 	side := in.order.Side()
@@ -101,13 +102,15 @@ func (d *desk) fill(in *intent, exits bool, l *line) (gate.VenueEvent, bool) {
 	if side == trade.Sell {
 		change, worth = trade.Decimal{}.Sub(change), trade.Decimal{}.Sub(l.quantity.Mul(l.price).Down())
 	}
+	if err := d.hold(in.order.Symbol(), d.positions[in.order.Symbol()].Add(change)); err != nil {
+		return gate.VenueEvent{}, false, err
+	}
 	d.cash = d.cash.Sub(worth)
-	d.hold(in.order.Symbol(), d.positions[in.order.Symbol()].Add(change))
 	d.next++
 	return gate.VenueEvent{
 		Number: d.next, Kind: gate.VenueFill, ID: in.intent.BrokerOrderID(), Symbol: in.order.Symbol(), Side: side,
 		Quantity: l.quantity, Price: l.price, At: l.at,
-	}, true
+	}, true, nil
 }
 
 // exitsAlone reports whether nothing is pending of an order but its exits: then a line about the order is about those.
@@ -132,13 +135,38 @@ func (d *desk) endExits(in *intent) (gate.VenueEvent, bool) {
 }
 
 // hold sets a position.
-func (d *desk) hold(s trade.Symbol, quantity trade.Decimal) {
+func (d *desk) hold(s trade.Symbol, quantity trade.Decimal) error {
+	_, known := d.positions[s]
+	_, marked := d.market.newest[s]
+	switch held := quantity.Sign() != 0; {
+	case held && !known && len(d.positions) >= maxSymbols:
+		return errSymbols(s)
+	case held && !known && !marked:
+		d.unmarked++
+	case !held && known && !marked:
+		d.unmarked--
+	}
 	if d.positions == nil {
 		d.positions = map[trade.Symbol]trade.Decimal{}
 	}
 	d.held = nil
 	if d.positions[s] = quantity; quantity.Sign() == 0 {
 		delete(d.positions, s)
+	}
+	return nil
+}
+
+// restate keeps the equity as it is now, whatever positions are stated next.
+func (d *desk) restate() {
+	if d.told && !d.unsettled && d.unmarked == 0 {
+		d.state(d.cash, d.worth())
+	}
+}
+
+// marked takes in that a symbol has its first quote.
+func (d *desk) marked(s trade.Symbol) {
+	if _, held := d.positions[s]; held {
+		d.unmarked--
 	}
 }
 
@@ -216,20 +244,21 @@ func (d *desk) holdings() []gate.Holding {
 // settle makes cash of what the equity has beyond cash and positions, once that is to be done and every position has a
 // quote. It is asked before a quote or a fill changes either, lest that has a part in it.
 func (d *desk) settle() {
-	if !d.unsettled {
-		return
+	if d.unsettled && d.unmarked == 0 {
+		d.cash, d.unsettled = d.cash.Add(d.equity.Sub(d.worth())), false
 	}
+}
+
+// worth is the equity. Every position has a quote.
+func (d *desk) worth() trade.Decimal {
 	worth := d.cash
-	for _, h := range d.holdings() {
-		q, known := d.market.newest[h.Symbol]
-		if !known {
-			return
-		}
+	for s, quantity := range d.positions {
+		q := d.market.newest[s]
 		price := q.Bid
-		if h.Quantity.Sign() < 0 {
+		if quantity.Sign() < 0 {
 			price = q.Ask
 		}
-		worth = worth.Add(h.Quantity.Mul(price))
+		worth = worth.Add(quantity.Mul(price))
 	}
-	d.cash, d.unsettled = d.cash.Add(d.equity.Sub(worth)), false
+	return worth
 }

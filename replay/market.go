@@ -24,13 +24,18 @@ func newExchange(list *market.Instruments) (exchange, error) {
 	return exchange{newest: map[trade.Symbol]trade.Quote{}, view: View{Calendar: calendar, List: list}}, err
 }
 
-// show takes in a quote line.
-func (x *exchange) show(l *line) error {
-	if _, known := x.newest[l.symbol]; !known && len(x.newest) >= maxSymbols {
-		return fmt.Errorf("it is of the symbol %s, beyond the first %d", l.symbol, maxSymbols)
+// show takes in a quote line, and says whether it is the first of its symbol.
+func (x *exchange) show(l *line) (first bool, err error) {
+	_, known := x.newest[l.symbol]
+	if !known && len(x.newest) >= maxSymbols {
+		return false, errSymbols(l.symbol)
 	}
 	x.newest[l.symbol] = trade.Quote{Symbol: l.symbol, Bid: l.bid, Ask: l.ask, Last: l.last, At: l.at}
-	return nil
+	return !known, nil
+}
+
+func errSymbols(s trade.Symbol) error {
+	return fmt.Errorf("it is of the symbol %s, beyond the first %d", s, maxSymbols)
 }
 
 // tape is the exchange as one source of quotes.

@@ -108,8 +108,20 @@ func (p *player) quote(ctx context.Context, l *line) error {
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	if err := p.market.show(l); err != nil || !p.desk.told {
+	first, err := p.market.show(l)
+	if err != nil {
 		return err
+	}
+	if first {
+		p.desk.marked(l.symbol)
+	}
+	return p.beginDay(ctx)
+}
+
+// beginDay begins the day if the equity is known.
+func (p *player) beginDay(ctx context.Context) error {
+	if !p.desk.told || p.desk.unmarked > 0 {
+		return nil
 	}
 	p.desk.settle()
 	return p.gate.BeginDay(ctx)
@@ -128,8 +140,7 @@ func (p *player) settle(ctx context.Context) error {
 		return nil
 	}
 	p.stated = false
-	p.desk.settle()
-	return p.gate.BeginDay(ctx)
+	return p.beginDay(ctx)
 }
 
 func (p *player) policy(_ context.Context, l *line) error {
@@ -223,7 +234,10 @@ func (p *player) fill(ctx context.Context, l *line) error {
 	if err = p.settle(ctx); err != nil {
 		return err
 	}
-	e, ok := p.desk.fill(in, exits, l)
+	e, ok, err := p.desk.fill(in, exits, l)
+	if err != nil {
+		return err
+	}
 	if p.passOver(!ok); !ok {
 		p.missed(in, exits, l)
 		return nil
@@ -377,7 +391,9 @@ func (p *player) end() error {
 
 // position is the broker's word on what is held.
 func (p *player) position(ctx context.Context, l *line) error {
-	p.desk.hold(l.symbol, l.quantity)
-	p.desk.settle()
+	p.desk.restate()
+	if err := p.desk.hold(l.symbol, l.quantity); err != nil {
+		return err
+	}
 	return p.gate.Hold(ctx, l.symbol, l.quantity, l.price)
 }

@@ -56,10 +56,15 @@ func (o Order) Quantity() Decimal { return o.quantity }
 
 // ByAmount reports whether the order is for an amount of dollars and not for a number of shares. Such an order is a
 // market buy for the day.
-func (o Order) ByAmount() bool { return o.more != nil && o.more.amount.Sign() > 0 }
+func (o Order) ByAmount() bool { return o.more != nil && o.more.byAmount() }
 
 // Amount returns the dollars that an order by amount spends; zero for every other.
-func (o Order) Amount() Decimal { return o.terms().amount }
+func (o Order) Amount() (d Decimal) {
+	if o.more != nil {
+		d = o.more.amount
+	}
+	return d
+}
 
 // Type returns the order type.
 func (o Order) Type() OrderType { return o.typ }
@@ -68,23 +73,38 @@ func (o Order) Type() OrderType { return o.typ }
 func (o Order) LimitPrice() Decimal { return o.limitPrice }
 
 // StopPrice returns the price in dollars a share that triggers a stop or stop-limit order; zero for every other.
-func (o Order) StopPrice() Decimal { return o.terms().stopPrice }
+func (o Order) StopPrice() (d Decimal) {
+	if o.more != nil {
+		d = o.more.stopPrice
+	}
+	return d
+}
 
 // TimeInForce returns how long the order lives.
 func (o Order) TimeInForce() TimeInForce { return o.tif }
 
 // ExtendedHours reports whether the order may also be executed before and after the regular session.
-func (o Order) ExtendedHours() bool { return o.terms().extendedHours }
+func (o Order) ExtendedHours() bool { return o.more != nil && o.more.extendedHours }
 
 // StopLoss returns the stop that is to be placed once the order is filled; zero for none.
-func (o Order) StopLoss() Exit { return o.terms().stopLoss }
+func (o Order) StopLoss() (e Exit) {
+	if o.more != nil {
+		e = o.more.stopLoss
+	}
+	return e
+}
 
 // TakeProfit returns the limit of the sell that is to be placed once the order is filled; zero for none. With a stop
 // loss beside it, one of the two cancels the other.
-func (o Order) TakeProfit() Decimal { return o.terms().takeProfit }
+func (o Order) TakeProfit() (d Decimal) {
+	if o.more != nil {
+		d = o.more.takeProfit
+	}
+	return d
+}
 
 // HasExits reports whether the order brings a stop loss or a take profit with it.
-func (o Order) HasExits() bool { return !o.StopLoss().IsZero() || o.TakeProfit().Sign() > 0 }
+func (o Order) HasExits() bool { return o.more != nil && o.more.hasExits() }
 
 // IsPlain reports whether the order has no term that orders did not have at first: it is a limit order for the day and
 // for whole shares, without exits.
@@ -107,12 +127,14 @@ func (o Order) Notional() (Decimal, bool) {
 	return Decimal{}, false
 }
 
-func (o Order) terms() terms {
-	if o.more == nil {
-		return terms{}
-	}
-	return *o.more
-}
+// byAmount and hasExits stand apart, so that the questions above are answered of a plain order, which every rule of every
+// judgement asks, without a call.
+//
+//go:noinline
+func (t *terms) byAmount() bool { return t.amount.Sign() > 0 }
+
+//go:noinline
+func (t *terms) hasExits() bool { return !t.stopLoss.IsZero() || t.takeProfit.Sign() > 0 }
 
 // Digest returns the SHA-256 over one line for each term, in fixed order. A term that an order does not have adds no
 // line, so that digests stay what they are when orders gain terms.
