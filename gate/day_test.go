@@ -223,3 +223,42 @@ func TestSharesOfAnAmountAreOnRecord(t *testing.T) {
 	}
 	r.want(t, "buy AAPL 6@100", "deny POSITION_QUANTITY_EXCEEDS_LIMIT")
 }
+
+// TestThePeakBetweenTwoOrdersCounts: the account rises for an hour and falls back, and nobody orders meanwhile.
+//
+//attack:gate-day-peak
+func TestThePeakBetweenTwoOrdersCounts(t *testing.T) {
+	r := newRoom(t, book(`"drawdown_percent": {"halt_above": "5"}`))
+	r.want(t, "buy AAPL 100@100.10", "allow")
+	r.v.cash = "90000"
+	look := func() {
+		t.Helper()
+		if err := r.Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	marks := func() (n int) {
+		for _, e := range events(t, r.Gate) {
+			if _, is := e.(ledger.Marked); is {
+				n++
+			}
+		}
+		return n
+	}
+	before := marks()
+	r.x.set("AAPL", "200", "200.10")
+	r.clock.pass(time.Minute)
+	for range 3 { // once a minute, whatever else happens
+		look()
+		r.x.set("AAPL", "210", "210.10")
+	}
+	if n := marks() - before; n != 1 {
+		t.Errorf("%d peaks are on record", n)
+	}
+	r.x.set("AAPL", "100", "100.10")
+	r.clock.pass(time.Minute)
+	look()
+	r.restart(t)
+	r.want(t, "buy AAPL 1@100.10", "deny DRAWDOWN_EXCEEDS_LIMIT")
+}

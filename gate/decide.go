@@ -315,6 +315,7 @@ func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without tr
 		return r
 	}
 	r.Facts = &facts
+	fewer(&v)
 	if len(r.Reasons) > 0 {
 		r.Reasons = append(r.Reasons, v.Reasons...)
 		return r // denied whatever the policy says

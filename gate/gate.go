@@ -110,6 +110,7 @@ type Gate struct {
 	halted  []ledger.Stop          // what limits have stopped in this update; under the journal's lock
 	tokens  atomic.Pointer[tokens]
 	changes atomic.Int64 // of who may do what, by this process
+	peaked  atomic.Int64 // when a new peak of the day was looked for, in microseconds
 	memory  *memory      // of a gate in memory; nil otherwise
 }
 

@@ -18,6 +18,11 @@ import (
 //limit:gate-reason-text A reason that a person or an agent gives for a stop, a reset or a decision has 1 to 500 characters; what is longer is cut.
 const maxReasonText = 500
 
+// maxStops is how many stops are engaged at once before nobody but a person engages one of its own scope.
+//
+//limit:gate-stops With 100 stops engaged, one more that is not a person's stops everything.
+const maxStops = 100
+
 // StopRequest engages the kill switch. Exactly one of Person, Agent and Local says who asks.
 type StopRequest struct {
 	Scope  ledger.Scope
@@ -93,6 +98,9 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		since = at
+		if r.Person.name == "" && !g.follow.state.Engaged(r.Scope) && len(g.follow.state.Stops()) >= maxStops {
+			r.Scope, rep.Stop.Scope = ledger.Scope{}, ledger.Scope{}
+		}
 		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
 		r.Keep = r.Keep || r.Person.name == "" && g.kept(r.Scope) // what a person keeps, only a person ends
 		stop = ledger.Stop{Scope: r.Scope, By: r.by(), Since: since, Keep: r.Keep}

@@ -13,10 +13,11 @@ import (
 // surfacePerson is the surface of what a person does himself.
 const surfacePerson = "person"
 
-// Reduce sells from a position at a person's word. It is verified by the broker's own position, never sells more than
-// what is held and not pending, and is stopped by no kill switch and by no limit that is meant for entries.
+// Reduce sells from a long position, or buys back a short one, at a person's word. It is verified by the broker's own
+// position, never trades more than what is held, or owed, and not pending, and is stopped by no kill switch and by no limit
+// that is meant for entries.
 //
-//limit:gate-reduction A reduction is a sale by a listed person of at most what the broker itself shows as held, less what our own open sells may still take; it never flips a position.
+//limit:gate-reduction A reduction is a sale by a listed person of at most what the broker itself shows as held, or a buy of at most what it shows as owed, less what our own open orders may still take; it never flips a position.
 func (g *Gate) Reduce(ctx context.Context, by Person, order trade.Order) (ledger.Decision, error) {
 	if g.cfg.Broker == nil {
 		return ledger.Decision{}, ErrDaemonRequired
@@ -74,32 +75,50 @@ func (g *Gate) verified(o trade.Order, h Holdings) (policy.Facts, *Refusal) {
 		return facts, refusal(policy.AccountUnknown, "this gate's broker has the account %s", g.cfg.Account)
 	case st.Owned() && !g.cfg.Daemon:
 		return facts, refusal(policy.DaemonRequired, "%s", ErrDaemonRequired)
-	case o.Side() != trade.Sell:
-		return facts, refusal(policy.ReductionNotVerified, "a reduction of a long position is a sale")
+	case o.ByAmount() || o.HasExits():
+		return facts, refusal(policy.ReductionNotVerified, "a reduction says how many shares, and has no exits of its own")
 	}
-	held := h.of(o.Symbol())
-	if facts.Position.Cmp(held) < 0 {
-		held = facts.Position
-	}
-	free, exits := held, 0
+	free, exits := standing(o, facts, h), 0
 	for _, x := range st.Opens() { // what an agent proposes, or a harness reports, does not bar a person's way out
 		ours := x.Phase == ledger.Working || x.Phase == ledger.Sending && !x.Pending.NotAfter.IsZero()
-		if ours && x.Order.Account() == o.Account() && x.Order.Symbol() == o.Symbol() {
+		if !ours || x.Order.Account() != o.Account() || x.Order.Symbol() != o.Symbol() {
+			continue
+		}
+		switch {
+		case o.Side() == trade.Sell:
 			free = free.Sub(x.Selling())
-			if protects(x) {
-				exits++
-			}
+		case !x.Sized():
+			return facts, refusal(policy.ReductionNotVerified, "how many shares the order %s buys is not known; cancel it first", x.Intent)
+		case x.Order.Side() == trade.Buy:
+			free = free.Sub(x.Remaining())
+		}
+		if protects(x) {
+			exits++
 		}
 	}
-	if o.Quantity().Cmp(free) > 0 {
-		if free.Sign() < 0 {
-			free = trade.Decimal{}
-		}
-		why := ""
-		if exits > 0 {
-			why = "; exits that protect the position would sell the rest: cancel the order they belong to first, as 'sallyport orders' shows it"
-		}
-		return facts, refusal(policy.ReductionNotVerified, "%s %s is more than the %s that are held and not pending%s", o.Quantity(), o.Symbol(), free, why)
+	if o.Quantity().Cmp(free) <= 0 {
+		return facts, nil
 	}
-	return facts, nil
+	if free.Sign() < 0 {
+		free = trade.Decimal{}
+	}
+	stand, why := "held", ""
+	if o.Side() == trade.Buy {
+		stand = "owed"
+	} else if exits > 0 {
+		why = "; exits that protect the position would sell the rest: cancel the order they belong to first, as 'sallyport orders' shows it"
+	}
+	return facts, refusal(policy.ReductionNotVerified, "%s %s is more than the %s that are %s and not pending%s", o.Quantity(), o.Symbol(), free, stand, why)
+}
+
+// standing is what an order can reduce: by what the broker shows and by what the ledger knows, whichever is less.
+func standing(o trade.Order, f policy.Facts, h Holdings) trade.Decimal {
+	there, here := h.of(o.Symbol()), f.Position
+	if o.Side() == trade.Buy {
+		there, here = trade.Decimal{}.Sub(there), trade.Decimal{}.Sub(here)
+	}
+	if here.Cmp(there) < 0 {
+		return here
+	}
+	return there
 }

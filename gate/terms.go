@@ -90,3 +90,23 @@ func near(was, now, bps trade.Decimal) bool {
 	}
 	return trade.CmpProduct(apart.Mul(trade.Whole(10_000)), bps, was) <= 0
 }
+
+// maxReasons is how many reasons of a policy go on record. A policy may have 256 rules of 20 limits each.
+//
+//limit:gate-reasons At most 100 reasons of a policy are on record and answered, and the last says how many more there are; an order that more than 100 bounds hold is denied.
+const maxReasons = 100
+
+// fewer leaves of a verdict as many reasons as fit on record.
+func fewer(v *policy.Verdict) {
+	more := len(v.Reasons) - maxReasons
+	if more <= 0 {
+		return
+	}
+	v.Reasons = v.Reasons[:maxReasons:maxReasons]
+	last := &v.Reasons[maxReasons-1]
+	if v.Effect == policy.Hold { // a person cannot lift what he is not shown
+		v.Effect = policy.Deny
+		*last = policy.Reason{Code: policy.InternalError, Message: "more bounds hold this order than a person can be shown"}
+	}
+	last.Message += fmt.Sprintf("; %d more reasons are left out", more)
+}

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -141,5 +142,28 @@ func TestAPendingAmountBlocksNoWayOut(t *testing.T) {
 			t.Error(got)
 		}
 		r.want(t, "sell AAPL 5@99", "allow")
+	}
+}
+
+// TestADenialOfEveryRuleFitsOnRecord: a policy of the largest size, whose every rule says no to one order, or asks a person.
+//
+//attack:gate-reasons
+func TestADenialOfEveryRuleFitsOnRecord(t *testing.T) {
+	for word, want := range map[string]string{"deny_above": "QUANTITY_EXCEEDS_LIMIT", "hold_above": "INTERNAL_ERROR"} {
+		var rules []string
+		for i := range 256 {
+			rules = append(rules, fmt.Sprintf(`{"id":"%s%03d","match":{"symbols":["AAPL"]},"limits":{"order_quantity":{%q:"5"},"order_notional":{%q:"500"},"gross_exposure":{%q:"500"},`+
+				`"net_exposure":{%q:"500"},"position_quantity":{%q:"5"},"position_notional":{%q:"500"}}}`, strings.Repeat("x", 61), i, word, word, word, word, word, word))
+		}
+		r := newRoom(t, `{"version":2,"currency":"USD","timezone":"America/New_York","quotes":{"sources":["file"],"max_age":"30s","max_spread_bps":"200"},"rules":[`+strings.Join(rules, ",")+`]}`)
+		d := r.Execute(ctx, call(t, "buy", "AAPL", "6", "101"))
+		last := d.Reasons[len(d.Reasons)-1]
+		if d.Verdict != policy.Deny || len(d.Reasons) != 100 || !strings.HasSuffix(last.Message, "; 1436 more reasons are left out") || r.v.submits() != 0 {
+			t.Fatalf("%s: %s, %d reasons, the last %+v", word, d.Verdict, len(d.Reasons), last)
+		}
+		if codes := codes(d); !strings.Contains(codes, want) || len(must(r.Stops(ctx))(t)) > 0 {
+			t.Errorf("%s: %s", word, codes)
+		}
+		r.want(t, "buy AAPL 1@101", "allow")
 	}
 }

@@ -200,7 +200,7 @@ func ControlCodes() []trade.CodeRow {
 		{Code: OrderNotOpen, Meaning: "There is no such order that is open at the broker.", Repair: "Look it up; it may have ended."},
 		{Code: ReasonMissing, Meaning: "A reason of 1 to 500 characters is needed.", Repair: "Say why."},
 		{Code: ScopeUnknown, Meaning: "Not a scope.", Repair: "Use everything, account:NAME, agent:NAME or symbol:NAME."},
-		{Code: ReductionNotVerified, Meaning: "The order does not only reduce the position that the broker itself shows.", Repair: "Sell at most what is held and not pending."},
+		{Code: ReductionNotVerified, Meaning: "The order does not only reduce the position that the broker itself shows.", Repair: "Sell at most what is held, or buy at most what is owed, and not pending."},
 		{Code: DaemonUnreachable, Meaning: "The daemon gave no answer. The state says whether an order may have been executed all the same.", Repair: "If the state is EXECUTION_OUTCOME_UNKNOWN, look the order up before anything else; the operator sees to it that `sallyport serve` runs."},
 		{Code: ButtonUnknown, Meaning: "The button is stale, used, forged, or under another message or chat than the one it was made for.", Repair: "Use the newest message of the proposal."},
 		{Code: ChatNotListed, Meaning: "The message came from a chat that is not listed.", Repair: "The operator lists chats in sallyport.json, under serve.telegram."},

@@ -171,7 +171,7 @@ var limitRows = [kindCount]LimitRow{
 		Sample: Sample{Limit: `{"halt_above": "2000.00"}`, Facts: "day_loss=2000", Passes: "buy 10 AAPL at 100.00", Worse: "day_loss=2000.01", Stops: "buy 10 AAPL at 100.00"},
 	},
 	drawdown: {
-		Meaning: "How far the equity is below its peak of the day, in percent of the peak.",
+		Meaning: "How far the equity is below its peak of the day, in percent of the peak: the highest at an order that was judged, and once a minute while a daemon runs.",
 		Facts:   "the equity and its peak", Source: "RTS 6 Art. 15(4)",
 		Breach: "The account fell further from its peak than the policy lets.",
 		Repair: "Stop. Where the bound halts only a person's reduce passes until the stop is reset; an agent's reductions pass only where it denies.",

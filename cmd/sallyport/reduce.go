@@ -13,20 +13,23 @@ import (
 
 func reduceCommand(a *app) *cobra.Command {
 	var limit string
+	var cover bool
 	c := &cobra.Command{
-		Use: "reduce SYMBOL QUANTITY --limit PRICE", Short: "Sell from a position, whatever is stopped", GroupID: groupControl, Args: exactly(2),
-		Long: `Sell shares of a position at a limit price, as a person. It is checked against the
-position that the broker itself shows, never sells more than is held and not
-pending, and is stopped by no kill switch and no limit that is meant for entries.`,
+		Use: "reduce SYMBOL QUANTITY --limit PRICE", Short: "Sell from a position, or buy it back, whatever is stopped", GroupID: groupControl, Args: exactly(2),
+		Long: `Sell shares of a position at a limit price, as a person, or with --cover buy back a
+short one. It is checked against the position that the broker itself shows, never
+trades more than is held, or owed, and not pending, and is stopped by no kill switch
+and no limit that is meant for entries.`,
 		Example: "  sallyport reduce AAPL 10 --limit 148.50",
 	}
-	c.Flags().StringVar(&limit, "limit", "", "sell at `PRICE` or better (required)")
+	c.Flags().StringVar(&limit, "limit", "", "the limit `PRICE` (required)")
+	c.Flags().BoolVar(&cover, "cover", false, "buy back a short position")
 	withJSON(a, withCredential(a, c, yourCredential), "print the decision object")
 	return runs(c, func(ctx context.Context, args []string) error {
 		if !c.Flags().Changed("limit") {
 			return usage("Write it as: sallyport reduce AAPL 10 --limit 148.50", "--limit is missing")
 		}
-		order, err := reduction(args[0], args[1], limit)
+		order, err := reduction(args[0], args[1], limit, cover)
 		if err != nil {
 			return err
 		}
@@ -48,12 +51,16 @@ pending, and is stopped by no kill switch and no limit that is meant for entries
 }
 
 // reduction reads the words of a reduction as strictly as an agent's order.
-func reduction(symbol, quantity, limit string) (trade.Order, error) {
+func reduction(symbol, quantity, limit string, cover bool) (trade.Order, error) {
+	side := "sell"
+	if cover {
+		side = "buy"
+	}
 	d, err := findTool(toolA, toolNames())
 	if err != nil {
 		return trade.Order{}, err
 	}
-	raw := wire.AppendText(wire.AppendText([]byte{'{'}, "symbol", symbol), "side", "sell")
+	raw := wire.AppendText(wire.AppendText([]byte{'{'}, "symbol", symbol), "side", side)
 	raw = wire.AppendText(wire.AppendText(raw, "quantity", quantity), "order_type", "limit")
 	order, _, faults := d.Parse(paperAccount, append(wire.AppendText(raw, "limit_price", limit), '}'))
 	if len(faults) > 0 {

@@ -1,0 +1,90 @@
+package gate_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sallyport/gate"
+	"sallyport/ledger"
+	"sallyport/policy"
+	"sallyport/trade"
+)
+
+// TestAPersonCoversAShortUnderAStop: a short position that runs away has a way out that opens none to agents.
+//
+//attack:gate-reduction
+func TestAPersonCoversAShortUnderAStop(t *testing.T) {
+	r := newRoom(t, strings.Replace(wideBook(), holdsAbove5, `"orders_per_minute": {"deny_above": "1000"}`, 1))
+	r.want(t, "sell AAPL 10@100", "allow")
+	must(r.Kill(ctx, gate.StopRequest{Person: r.olga, Reason: "it runs away"}))(t)
+	if got := r.says(t, "buy", "AAPL", "10", "101"); !strings.HasPrefix(got, "deny KILL_SWITCH_ACTIVE") {
+		t.Fatal(got)
+	}
+	refused := func(c gate.Call) {
+		t.Helper()
+		_, err := r.Reduce(ctx, r.ben, c.Order)
+		r.wantRefused(t, err, policy.ReductionNotVerified)
+	}
+	refused(call(t, "buy", "AAPL", "11", "101"))
+	refused(call(t, "sell", "AAPL", "1", "101"))
+	refused(call(t, "buy", "MSFT", "1", "101"))
+	refused(terms(t, "buy $100 market"))
+	r.v.rests = true
+	four := must(r.Reduce(ctx, r.ben, call(t, "buy", "AAPL", "4", "101").Order))(t)
+	if four.State != ledger.Succeeded || four.OrderStatus() != "working" {
+		t.Fatalf("%s", four.AppendJSON(nil))
+	}
+	refused(call(t, "buy", "AAPL", "7", "101")) // four are on their way
+	r.v.rests = false
+	six := must(r.Reduce(ctx, r.ben, call(t, "buy", "AAPL", "6", "101").Order))(t)
+	if six.State != ledger.Succeeded || r.positions(t) != "AAPL -4" {
+		t.Fatalf("%s\n%s", r.positions(t), six.AppendJSON(nil))
+	}
+}
+
+// positions are those that the ledger knows.
+func (d *room) positions(t testing.TB) string {
+	t.Helper()
+	var all []string
+	for _, p := range must(d.Positions(ctx))(t) {
+		if p.Quantity.Cmp(trade.Decimal{}) != 0 {
+			all = append(all, p.Symbol.String()+" "+p.Quantity.String())
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestStopsWithoutEndAreOneStop: an agent stops one symbol after another that does not exist.
+//
+//attack:gate-stops
+func TestStopsWithoutEndAreOneStop(t *testing.T) {
+	o := newOffice(t)
+	stop := func(r gate.StopRequest, symbol string) gate.StopReport {
+		t.Helper()
+		r.Reason, r.Scope = strings.Repeat("x", 500), scopeOf(t, "symbol:"+symbol)
+		return must(o.Kill(ctx, r))(t)
+	}
+	agent := gate.StopRequest{Agent: "bot", Tier: trade.TierPropose}
+	for i := range 99 {
+		stop(agent, fmt.Sprintf("A%c%c", 'A'+i/10, 'A'+i%10))
+	}
+	if rep := stop(gate.StopRequest{Person: o.olga}, "MSFT"); rep.Stop.Scope != scopeOf(t, "symbol:MSFT") {
+		t.Fatalf("%+v", rep)
+	}
+	for range 2 {
+		if rep := stop(agent, "AAA"); !rep.Repeated || rep.Stop.Scope != scopeOf(t, "symbol:AAA") {
+			t.Fatalf("%+v", rep)
+		}
+	}
+	if rep := stop(agent, "ZZZ"); rep.Stop.Scope != (ledger.Scope{}) {
+		t.Fatalf("%+v", rep)
+	}
+	stop(agent, "ZZY")
+	if rep := stop(gate.StopRequest{Person: o.olga}, "AAPL"); rep.Stop.Scope != scopeOf(t, "symbol:AAPL") {
+		t.Fatalf("%+v", rep)
+	}
+	if n := len(must(o.Stops(ctx))(t)); n != 102 {
+		t.Fatalf("%d stops", n)
+	}
+}
