@@ -100,6 +100,9 @@ market's price in a file without ` + "`market_slippage_bps`" + `.
 
 Each takes ` + "`hold_above`, `deny_above` and `halt_above`" + `, at least one of them. The example of each passes, and then does not, over
 a quote of 99.99 to 100.00 and an equity of 100000.00; a test runs it. In it sl=95.00 is a stop loss.
+What each comes to at its bound and a unit beside it, without a fact or by an old one, over a restart, a new day and both changes of
+the clocks, for a reduction and for an order in the place of another, stands in [ledger/testdata/limits](../ledger/testdata/limits), a file each; a
+test runs those too.
 
 `
 
