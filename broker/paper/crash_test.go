@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/market"
 	"sallyport/trade"
 )
@@ -29,9 +30,9 @@ func crashOrder(t testing.TB, i int) gate.Cleared {
 		side = "sell"
 	}
 	limit := []string{"150", "140", "149.90", "151"}[i%4]
-	o := parsed(t, side, "AAPL", fmt.Sprint(1+i%5), limit)
+	o := gatetest.Order(t, side, "AAPL", fmt.Sprint(1+i%5), limit)
 	if n := i / 2 % len(crashWider); i%2 == 1 {
-		o = wide(t, fmt.Sprintf(crashWider[n], 1+i%5))
+		o = gatetest.Line(t, fmt.Sprintf(crashWider[n], 1+i%5))
 	}
 	return gate.Cleared{Order: o, ID: trade.BrokerOrderID(fmt.Sprintf("sp-%d", i)), NotAfter: time.Now().Add(time.Hour)}
 }
@@ -39,9 +40,9 @@ func crashOrder(t testing.TB, i int) gate.Cleared {
 // crashWider are wider orders of that process. At the quotes that it has the exits of the first and the second leave at
 // the next matching, those of the third stay.
 var crashWider = []string{
-	"buy %d AAPL market loss=149.90 profit=160", "buy %d AAPL stop stop=149 profit=149.50 loss=100", "buy %d AAPL market loss=100 profit=200",
-	"buy $%d00 AAPL market", "sell %d AAPL stop stop=149.90", "buy %d AAPL limit limit=149 tif=ioc", "buy %d AAPL stop_limit stop=150 limit=151 tif=gtc",
-	"buy %d AAPL limit limit=1 tif=gtc loss=0.50",
+	"buy %d AAPL market sl=149.90 tp=160", "buy %d AAPL stop 149 tp=149.50 sl=100", "buy %d AAPL market sl=100 tp=200",
+	"buy $%d00 AAPL market", "sell %d AAPL stop 149.90", "buy %d AAPL at 149 ioc", "buy %d AAPL stop 150 limit 151 gtc",
+	"buy %d AAPL at 1 gtc sl=0.50",
 }
 
 // TestTradeUntilKilled is the program of the processes below; run by itself it does nothing. It prints each answer once

@@ -222,13 +222,13 @@ func rounds(t *testing.T, n int) {
 
 // wider are the terms of orders beside the limit order for the day, but for quantity and symbol.
 var wider = rapid.SampledFrom([]string{
-	"buy %d %s market", "sell %d %s market", "buy $%d %s market", "buy 0.%d %s market", "sell 0.%d %s market", "buy 1.%d %s limit limit=10", "buy 1.333333333 %[2]s market", "sell 0.777777777 %[2]s market", "buy 0.123456789 %[2]s limit limit=10.5",
-	"buy %d %s stop stop=10", "sell %d %s stop stop=9.5", "sell %d %s stop stop=9.5 tif=gtc",
-	"buy %d %s stop_limit stop=10 limit=10.5", "sell %d %s stop_limit stop=10 limit=9.5 tif=gtc",
-	"buy %d %s limit limit=10 tif=ioc", "sell %d %s limit limit=10 tif=fok", "buy %d %s limit limit=9.5 tif=gtc", "buy %d %s limit limit=10.5 extended=true",
-	"buy %d %s limit limit=10.5 tif=opg", "sell %d %s market tif=cls",
-	"buy %d %s market loss=9.5 profit=10.5", "buy %d %s limit limit=10 loss=9.5 losslimit=9 profit=10.5 tif=gtc", "buy %d %s stop stop=10 loss=9.5",
-	"buy %d %s market profit=10.01",
+	"buy %d %s market", "sell %d %s market", "buy $%d %s market", "buy 0.%d %s market", "sell 0.%d %s market", "buy 1.%d %s at 10", "buy 1.333333333 %[2]s market", "sell 0.777777777 %[2]s market", "buy 0.123456789 %[2]s at 10.5",
+	"buy %d %s stop 10", "sell %d %s stop 9.5", "sell %d %s stop 9.5 gtc",
+	"buy %d %s stop 10 limit 10.5", "sell %d %s stop 10 limit 9.5 gtc",
+	"buy %d %s at 10 ioc", "sell %d %s at 10 fok", "buy %d %s at 9.5 gtc", "buy %d %s at 10.5 extended",
+	"buy %d %s at 10.5 opg", "sell %d %s market cls",
+	"buy %d %s market sl=9.5 tp=10.5", "buy %d %s at 10 sl=9.5/9 tp=10.5 gtc", "buy %d %s stop 10 sl=9.5",
+	"buy %d %s market tp=10.01",
 })
 
 // TestRandomDaysKeepTheBooks runs random orders, quotes, cancels, lookups, days and openings, and after every third of
@@ -261,7 +261,7 @@ func TestRandomDaysKeepTheBooks(t *testing.T) {
 			"order": func(rt *rapid.T) {
 				id := fmt.Sprint(len(sent))
 				sent = append(sent, id)
-				terms[id] = fmt.Sprintf("%s %d %s limit limit=%s", side.Draw(rt, "side"), rapid.IntRange(1, 40).Draw(rt, "quantity"), symbol.Draw(rt, "symbol"), price.Draw(rt, "limit"))
+				terms[id] = fmt.Sprintf("%s %d %s at %s", side.Draw(rt, "side"), rapid.IntRange(1, 40).Draw(rt, "quantity"), symbol.Draw(rt, "symbol"), price.Draw(rt, "limit"))
 				submit(id)
 			},
 			"wide order": func(rt *rapid.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/market"
 	"sallyport/trade"
 )
@@ -88,23 +89,10 @@ func (v *venue) quotes(text string) {
 	}
 }
 
-func parsed(t testing.TB, side, symbol, quantity, limit string) trade.Order {
-	t.Helper()
-	text := func(s string) trade.Text { return trade.Text{Name: "field", Value: s, Kind: trade.IsText} }
-	o, _, faults := trade.Parse(trade.Draft{
-		Account: "paper", Symbol: text(symbol), Side: text(side), Quantity: text(quantity), Type: text("limit"),
-		LimitPrice: text(limit), TimeInForce: text("day"),
-	})
-	if len(faults) > 0 {
-		t.Fatalf("%s %s %s %s: %v", side, symbol, quantity, limit, faults)
-	}
-	return o
-}
-
 func (v *venue) cleared(id, side, symbol, quantity, limit string) gate.Cleared {
 	v.t.Helper()
 	return gate.Cleared{
-		Order: parsed(v.t, side, symbol, quantity, limit), ID: trade.BrokerOrderID("sp-" + id), NotAfter: v.clock().Add(5 * time.Second),
+		Order: gatetest.Order(v.t, side, symbol, quantity, limit), ID: trade.BrokerOrderID("sp-" + id), NotAfter: v.clock().Add(5 * time.Second),
 	}
 }
 

@@ -23,7 +23,7 @@ func TestStepThatFailsLeavesNothingOfAnOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := newVenue(t, "100000")
 			undo := breaks(t, v, step)
-			c := v.clearedFor("1", "buy 10 AAPL market loss=140 profit=160")
+			c := v.clearedFor("1", "buy 10 AAPL market sl=140 tp=160")
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			if step == "" {
@@ -36,7 +36,7 @@ func TestStepThatFailsLeavesNothingOfAnOrder(t *testing.T) {
 			undo()
 			v.want("holdings", v.holdings()+v.working()+v.events(), "100000.00")
 			audit(t, v.Broker)
-			v.want("the same id", v.sends("1", "buy 10 AAPL market loss=140 profit=160"), "accepted paper-1 filled 10 AAPL at 149.95")
+			v.want("the same id", v.sends("1", "buy 10 AAPL market sl=140 tp=160"), "accepted paper-1 filled 10 AAPL at 149.95")
 			v.want("exits", v.working(), "paper-2 sp-1 sell 10 exits")
 			audit(t, v.Broker)
 		})
@@ -53,7 +53,7 @@ func TestStepThatFailsLeavesExitsAsTheyWere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVenue(t, "100000")
-			v.sends("1", "buy 10 AAPL market loss=140 profit=160")
+			v.sends("1", "buy 10 AAPL market sl=140 tp=160")
 			undo := breaks(t, v, step)
 			v.quote("AAPL", "139", "139.50")
 			if _, err := v.Match(context.Background()); err == nil {

@@ -6,42 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/gatetest"
 	"sallyport/market"
 	"sallyport/trade"
 
 	"pgregory.net/rapid"
 )
-
-// wide parses an order from words such as "buy 10 AAPL stop stop=151 tif=gtc loss=140 profit=160"; of the terms it does
-// not name, the time in force is day.
-func wide(t testing.TB, text string) trade.Order {
-	t.Helper()
-	d := trade.Draft{Account: "paper", TimeInForce: trade.Text{Name: "tif", Value: "day", Kind: trade.IsText}}
-	words := strings.Fields(text)
-	is := func(value string) trade.Text { return trade.Text{Name: "field", Value: value, Kind: trade.IsText} }
-	d.Side, d.Symbol, d.Type = is(words[0]), is(words[2]), is(words[3])
-	if amount, ok := strings.CutPrefix(words[1], "$"); ok {
-		d.Notional = is(amount)
-	} else {
-		d.Quantity = is(words[1])
-	}
-	for _, w := range words[4:] {
-		name, value, _ := strings.Cut(w, "=")
-		field := map[string]*trade.Text{
-			"limit": &d.LimitPrice, "stop": &d.StopPrice, "tif": &d.TimeInForce, "loss": &d.StopLoss, "losslimit": &d.StopLossLimit,
-			"profit": &d.TakeProfit, "extended": &d.ExtendedHours,
-		}[name]
-		*field = is(value)
-		if name == "extended" {
-			field.Kind = trade.IsFlag
-		}
-	}
-	o, _, faults := trade.Parse(d)
-	if len(faults) > 0 {
-		t.Fatalf("%s is no order: %v", text, faults)
-	}
-	return o
-}
 
 // nano is the smallest part of a share.
 func nano(t interface{ Fatalf(string, ...any) }) trade.Decimal { return dec(t, "0.000000001") }
@@ -79,7 +49,7 @@ func seen(t testing.TB, prices, clock string) sight {
 // came is an order as the venue has it when it came at ten.
 func came(t testing.TB, text string) order {
 	t.Helper()
-	o := termsOf(wide(t, text))
+	o := termsOf(gatetest.Line(t, text))
 	if !o.lives(at(t, "10:00:00"), newYork(t), calendar(t)) {
 		t.Fatalf("%s cannot be placed", text)
 	}
@@ -102,22 +72,22 @@ func TestOrdersMeetQuotesByTheirTerms(t *testing.T) {
 		{"buy 1 AAPL market", "149.90 149.95", "10:00:00", "fills at 149.95"},
 		{"sell 1 AAPL market", "149.90 149.95", "10:00:00", "fills at 149.9"},
 		{"buy 1 AAPL market", "149.96 149.95", "10:00:00", "waits"},
-		{"buy 1 AAPL stop stop=150", "149.90 149.99", "10:00:00", "waits"},
-		{"buy 1 AAPL stop stop=150", "149.90 150", "10:00:00", "fills at 150"},
-		{"buy 1 AAPL stop stop=150", "155 156", "10:00:00", "fills at 156"},
-		{"buy 1 AAPL stop stop=150", "156 155", "10:00:00", "waits"},
-		{"sell 1 AAPL stop stop=150", "150.01 150.02", "10:00:00", "waits"},
-		{"sell 1 AAPL stop stop=150", "150 150.02", "10:00:00", "fills at 150"},
-		{"sell 1 AAPL stop stop=150", "120 150.02", "10:00:00", "fills at 120"},
-		{"buy 1 AAPL stop_limit stop=150 limit=151", "149 149.99", "10:00:00", "waits"},
-		{"buy 1 AAPL stop_limit stop=150 limit=151", "149 150", "10:00:00", "fills at 150"},
-		{"buy 1 AAPL stop_limit stop=150 limit=151", "149 151", "10:00:00", "fills at 151"},
-		{"buy 1 AAPL stop_limit stop=150 limit=151", "149 151.01", "10:00:00", "triggered"},
-		{"sell 1 AAPL stop_limit stop=150 limit=149", "149 151", "10:00:00", "fills at 149"},
-		{"sell 1 AAPL stop_limit stop=150 limit=149", "148.99 151", "10:00:00", "triggered"},
-		{"sell 1 AAPL stop_limit stop=150 limit=149", "150.01 151", "10:00:00", "waits"},
-		{"buy 1.5 AAPL limit limit=150", "149.90 150", "10:00:00", "fills at 150"},
-		{"buy 1.5 AAPL limit limit=150", "149.90 150.01", "10:00:00", "waits"},
+		{"buy 1 AAPL stop 150", "149.90 149.99", "10:00:00", "waits"},
+		{"buy 1 AAPL stop 150", "149.90 150", "10:00:00", "fills at 150"},
+		{"buy 1 AAPL stop 150", "155 156", "10:00:00", "fills at 156"},
+		{"buy 1 AAPL stop 150", "156 155", "10:00:00", "waits"},
+		{"sell 1 AAPL stop 150", "150.01 150.02", "10:00:00", "waits"},
+		{"sell 1 AAPL stop 150", "150 150.02", "10:00:00", "fills at 150"},
+		{"sell 1 AAPL stop 150", "120 150.02", "10:00:00", "fills at 120"},
+		{"buy 1 AAPL stop 150 limit 151", "149 149.99", "10:00:00", "waits"},
+		{"buy 1 AAPL stop 150 limit 151", "149 150", "10:00:00", "fills at 150"},
+		{"buy 1 AAPL stop 150 limit 151", "149 151", "10:00:00", "fills at 151"},
+		{"buy 1 AAPL stop 150 limit 151", "149 151.01", "10:00:00", "triggered"},
+		{"sell 1 AAPL stop 150 limit 149", "149 151", "10:00:00", "fills at 149"},
+		{"sell 1 AAPL stop 150 limit 149", "148.99 151", "10:00:00", "triggered"},
+		{"sell 1 AAPL stop 150 limit 149", "150.01 151", "10:00:00", "waits"},
+		{"buy 1.5 AAPL at 150", "149.90 150", "10:00:00", "fills at 150"},
+		{"buy 1.5 AAPL at 150", "149.90 150.01", "10:00:00", "waits"},
 	} {
 		if got := came(t, c.order).meets(seen(t, c.quote, c.clock)).String(); got != c.want {
 			t.Errorf("%s at %s: %s, want %s", c.order, c.quote, got, c.want)
@@ -129,13 +99,13 @@ func TestOrdersMeetQuotesByTheirTerms(t *testing.T) {
 func TestOrdersMeetQuotesOfTheirSessionsOnly(t *testing.T) {
 	clocks := []string{"03:59:59", "04:00:00", "09:29:59", "09:30:00", "15:59:59", "16:00:00", "19:59:59", "20:00:00"}
 	for _, c := range []struct{ order, want string }{
-		{"buy 1 AAPL limit limit=150", "xxxxxxxx"}, // as it was before there were sessions
-		{"buy 1.5 AAPL limit limit=150", "___xx___"},
+		{"buy 1 AAPL at 150", "xxxxxxxx"}, // as it was before there were sessions
+		{"buy 1.5 AAPL at 150", "___xx___"},
 		{"buy 1 AAPL market", "___xx___"},
-		{"buy 1 AAPL stop stop=140", "___xx___"},
-		{"buy 1 AAPL limit limit=150 tif=gtc", "___xx___"},
-		{"buy 1 AAPL limit limit=150 extended=true", "_xxxxxx_"},
-		{"buy 1 AAPL limit limit=150 tif=gtc extended=true", "_xxxxxx_"},
+		{"buy 1 AAPL stop 140", "___xx___"},
+		{"buy 1 AAPL at 150 gtc", "___xx___"},
+		{"buy 1 AAPL at 150 extended", "_xxxxxx_"},
+		{"buy 1 AAPL at 150 gtc extended", "_xxxxxx_"},
 	} {
 		got := ""
 		for _, clock := range clocks {
@@ -173,7 +143,7 @@ func TestOrdersForAnAuctionMeetTheQuotesOfItsMinutesOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := termsOf(wide(t, "buy 1 AAPL limit limit=150 tif="+c.tif))
+		o := termsOf(gatetest.Line(t, "buy 1 AAPL at 150 "+c.tif))
 		got := "unknown"
 		if o.lives(when, newYork(t), calendar(t)) {
 			got = o.from.In(newYork(t)).Format(time.RFC3339) + " " + o.expires.In(newYork(t)).Format(time.RFC3339)
@@ -182,7 +152,7 @@ func TestOrdersForAnAuctionMeetTheQuotesOfItsMinutesOnly(t *testing.T) {
 			t.Errorf("%s that came %s: %s, want %s", c.tif, c.came, got, c.want)
 		}
 	}
-	o := came(t, "buy 1 AAPL limit limit=150 tif=cls")
+	o := came(t, "buy 1 AAPL at 150 cls")
 	for clock, want := range map[string]bool{"15:54:59": false, "15:55:00": true, "15:59:59": true, "16:00:00": false} {
 		if m := o.meets(seen(t, "149 150", clock)); m.fills != want {
 			t.Errorf("at %s: %v", clock, m)
@@ -193,7 +163,7 @@ func TestOrdersForAnAuctionMeetTheQuotesOfItsMinutesOnly(t *testing.T) {
 //attack:paper-exits
 //fault:f86
 func TestExitsLeaveAtTheProfitOrAfterTheLoss(t *testing.T) {
-	both, stop, profit := "loss=140 profit=160", "loss=140 losslimit=139", "profit=160"
+	both, stop, profit := "sl=140 tp=160", "sl=140/139", "tp=160"
 	for _, c := range []struct{ exits, quotes, want string }{
 		{both, "150 151", "waits"},
 		{both, "160 161", "fills at 160"},
@@ -211,7 +181,7 @@ func TestExitsLeaveAtTheProfitOrAfterTheLoss(t *testing.T) {
 		{profit, "1 2", "waits"},
 		{profit, "160 161", "fills at 160"},
 	} {
-		o := came(t, "buy 7 AAPL limit limit=150 tif=day "+c.exits).exits()
+		o := came(t, "buy 7 AAPL at 150 day "+c.exits).exits()
 		if c.exits == both && o.expires != never {
 			t.Errorf("exits expire %v", o.expires)
 		}
@@ -281,27 +251,27 @@ func TestOrdersFitTheirInstrument(t *testing.T) {
 		list  *market.Instruments
 		want  string
 	}{
-		{"buy 1 AAPL limit limit=150.001", nil, ""}, // as it was before there were instruments
-		{"buy 1 AAPL limit limit=150.001 tif=gtc", nil, "PRICE_OFF_TICK AAPL has no price of 150.001; beside it are 150.00 and 150.01"},
-		{"buy 1 AAPL limit limit=0.0001 tif=gtc", nil, ""},
-		{"buy 1 AAPL limit limit=0.00011 tif=gtc", nil, "PRICE_OFF_TICK AAPL has no price of 0.00011; beside it are 0.0001 and 0.0002"},
-		{"sell 1 AAPL stop stop=150.001", nil, "PRICE_OFF_TICK AAPL has no price of 150.001; beside it are 150.00 and 150.01"},
-		{"buy 1 AAPL limit limit=150 loss=140.001", nil, "PRICE_OFF_TICK AAPL has no price of 140.001; beside it are 140.00 and 140.01"},
-		{"buy 1 AAPL limit limit=150 loss=140 losslimit=139.001", nil, "PRICE_OFF_TICK AAPL has no price of 139.001; beside it are 139.00 and 139.01"},
-		{"buy 1 AAPL limit limit=150 profit=160.001", nil, "PRICE_OFF_TICK AAPL has no price of 160.001; beside it are 160.00 and 160.01"},
+		{"buy 1 AAPL at 150.001", nil, ""}, // as it was before there were instruments
+		{"buy 1 AAPL at 150.001 gtc", nil, "PRICE_OFF_TICK AAPL has no price of 150.001; beside it are 150.00 and 150.01"},
+		{"buy 1 AAPL at 0.0001 gtc", nil, ""},
+		{"buy 1 AAPL at 0.00011 gtc", nil, "PRICE_OFF_TICK AAPL has no price of 0.00011; beside it are 0.0001 and 0.0002"},
+		{"sell 1 AAPL stop 150.001", nil, "PRICE_OFF_TICK AAPL has no price of 150.001; beside it are 150.00 and 150.01"},
+		{"buy 1 AAPL at 150 sl=140.001", nil, "PRICE_OFF_TICK AAPL has no price of 140.001; beside it are 140.00 and 140.01"},
+		{"buy 1 AAPL at 150 sl=140/139.001", nil, "PRICE_OFF_TICK AAPL has no price of 139.001; beside it are 139.00 and 139.01"},
+		{"buy 1 AAPL at 150 tp=160.001", nil, "PRICE_OFF_TICK AAPL has no price of 160.001; beside it are 160.00 and 160.01"},
 		{"buy 0.5 AAPL market", nil, ""},
-		{"buy 1.5 AAPL limit limit=150", nil, ""},
-		{"buy 200 AAPL limit limit=150", hundreds, ""},
-		{"buy 250 AAPL limit limit=150", hundreds, "QUANTITY_OFF_LOT AAPL is not traded in a quantity of 250; beside it are 200 and 300"},
-		{"buy 100 AAPL limit limit=150", hundreds, "QUANTITY_OFF_LOT AAPL is not traded in a quantity of 100; beside it are 0 and 200"},
+		{"buy 1.5 AAPL at 150", nil, ""},
+		{"buy 200 AAPL at 150", hundreds, ""},
+		{"buy 250 AAPL at 150", hundreds, "QUANTITY_OFF_LOT AAPL is not traded in a quantity of 250; beside it are 200 and 300"},
+		{"buy 100 AAPL at 150", hundreds, "QUANTITY_OFF_LOT AAPL is not traded in a quantity of 100; beside it are 0 and 200"},
 		{"buy 200.5 AAPL market", hundreds, "QUANTITY_OFF_LOT AAPL is not traded in a quantity of 200.5; beside it are 200 and 300"},
-		{"buy 200 AAPL limit limit=150.01", hundreds, "PRICE_OFF_TICK AAPL has no price of 150.01; beside it are 150.00 and 150.05"},
-		{"buy 1 MSFT limit limit=150", hundreds, "SYMBOL_NOT_LISTED MSFT is not in the list of instruments"},
+		{"buy 200 AAPL at 150.01", hundreds, "PRICE_OFF_TICK AAPL has no price of 150.01; beside it are 150.00 and 150.05"},
+		{"buy 1 MSFT at 150", hundreds, "SYMBOL_NOT_LISTED MSFT is not in the list of instruments"},
 		{"buy 1.5 AAPL market", parts, ""},
 		{"buy 1.25 AAPL market", parts, "QUANTITY_OFF_LOT AAPL is not traded in a quantity of 1.25; beside it are 1 and 1.5"},
 		{"buy $100 AAPL market", hundreds, ""},
 	} {
-		code, why := unfit(wide(t, c.order), c.list)
+		code, why := unfit(gatetest.Line(t, c.order), c.list)
 		if got := strings.TrimSpace(string(code) + " " + why); got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.order, got, c.want)
 		}

@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/market"
 	"sallyport/trade"
 )
 
-// clearedFor is what a permit of an order clears, whose terms are words as for wide.
+// clearedFor is what a permit of an order clears, in a line as gatetest reads it.
 func (v *venue) clearedFor(id, text string) gate.Cleared {
 	v.t.Helper()
-	return gate.Cleared{Order: wide(v.t, text), ID: trade.BrokerOrderID("sp-" + id), NotAfter: v.clock().Add(5 * time.Second)}
+	return gate.Cleared{Order: gatetest.Line(v.t, text), ID: trade.BrokerOrderID("sp-" + id), NotAfter: v.clock().Add(5 * time.Second)}
 }
 
 // sends submits such an order and returns the receipt in one line.
@@ -86,8 +87,8 @@ func TestMarketOrderIsExecutedAtTheFarSideOrRejected(t *testing.T) {
 	none := "rejected MARKET_UNAVAILABLE there is no quote of %s at which a market order is executed now"
 	v.want("no quote", v.sends("3", "buy 1 MSFT market"), fmt.Sprintf(none, "MSFT"))
 	for i, tif := range []string{"gtc", "ioc", "fok"} {
-		v.want("no quote, "+tif, v.sends("4"+tif, "sell 1 MSFT market tif="+tif), fmt.Sprintf(none, "MSFT"))
-		v.want("a quote, "+tif, v.sends("5"+tif, "sell 1 AAPL market tif="+tif), fmt.Sprintf("accepted paper-%d filled 1 AAPL at 149.90", 3+i))
+		v.want("no quote, "+tif, v.sends("4"+tif, "sell 1 MSFT market "+tif), fmt.Sprintf(none, "MSFT"))
+		v.want("a quote, "+tif, v.sends("5"+tif, "sell 1 AAPL market "+tif), fmt.Sprintf("accepted paper-%d filled 1 AAPL at 149.90", 3+i))
 	}
 	v.quote("AAPL", "150", "149")
 	v.want("a crossed quote", v.sends("6", "buy 1 AAPL market"), fmt.Sprintf(none, "AAPL"))
@@ -117,10 +118,10 @@ func TestMarketBuyNeedsItsWorstPrice(t *testing.T) {
 //attack:paper-dear-buy
 func TestStopBuyThatBecameTooDearIsNotFilled(t *testing.T) {
 	v := newVenue(t, "1600")
-	v.want("more than the cash at its stop", v.sends("1", "buy 10 AAPL stop stop=160.01"), "rejected INSUFFICIENT_CASH a buy of 10 AAPL from 160.01 on needs 1600.10 and 1600.00 is free")
-	v.want("within it", v.sends("2", "buy 5 AAPL stop stop=160"), "accepted paper-1 working until 2026-11-30T21:00:00Z")
+	v.want("more than the cash at its stop", v.sends("1", "buy 10 AAPL stop 160.01"), "rejected INSUFFICIENT_CASH a buy of 10 AAPL from 160.01 on needs 1600.10 and 1600.00 is free")
+	v.want("within it", v.sends("2", "buy 5 AAPL stop 160"), "accepted paper-1 working until 2026-11-30T21:00:00Z")
 	v.want("cash that it holds", v.sends("3", "buy 6 AAPL market"), "rejected INSUFFICIENT_CASH a buy of 6 AAPL needs 899.70 and 800.00 is free")
-	v.want("the rest", v.sends("4", "buy 5 AAPL stop stop=160 tif=gtc"), "accepted paper-2 working until it is cancelled")
+	v.want("the rest", v.sends("4", "buy 5 AAPL stop 160 gtc"), "accepted paper-2 working until it is cancelled")
 	v.quoteAt("10:30:00", "199", "200")
 	v.want("the dear one took what the other had held", v.events(), "1 cancelled sp-2 buy AAPL 5@0 15:30; 2 fill sp-4 buy AAPL 5@200 15:30")
 	audit(t, v.Broker)
@@ -131,10 +132,10 @@ func TestStopBuyThatBecameTooDearIsNotFilled(t *testing.T) {
 func TestStopWaitsForItsPrice(t *testing.T) {
 	v := newVenue(t, "100000")
 	v.want("a position", v.sends("1", "buy 10 AAPL market"), "accepted paper-1 filled 10 AAPL at 149.95")
-	v.want("a stop below the bid", v.sends("2", "sell 4 AAPL stop stop=140 tif=gtc"), "accepted paper-2 working until it is cancelled")
-	v.want("a stop limit", v.sends("3", "sell 4 AAPL stop_limit stop=140 limit=139 tif=gtc"), "accepted paper-3 working until it is cancelled")
-	v.want("a stop that is reached already", v.sends("4", "buy 1 AAPL stop stop=140"), "accepted paper-4 filled 1 AAPL at 149.95")
-	v.want("more than is free", v.sends("5", "sell 4 AAPL stop stop=140"), "rejected INSUFFICIENT_POSITION a sell of 4 AAPL needs as many shares and 3 are free")
+	v.want("a stop below the bid", v.sends("2", "sell 4 AAPL stop 140 gtc"), "accepted paper-2 working until it is cancelled")
+	v.want("a stop limit", v.sends("3", "sell 4 AAPL stop 140 limit 139 gtc"), "accepted paper-3 working until it is cancelled")
+	v.want("a stop that is reached already", v.sends("4", "buy 1 AAPL stop 140"), "accepted paper-4 filled 1 AAPL at 149.95")
+	v.want("more than is free", v.sends("5", "sell 4 AAPL stop 140"), "rejected INSUFFICIENT_POSITION a sell of 4 AAPL needs as many shares and 3 are free")
 	v.quoteAt("10:30:00", "140.01", "140.02")
 	v.want("a tick above", v.working(), "paper-2 sp-2 sell 4; paper-3 sp-3 sell 4")
 	v.quoteAt("10:31:00", "138", "138.02")
@@ -151,11 +152,11 @@ func TestStopWaitsForItsPrice(t *testing.T) {
 func TestTimeInForceEndsOrders(t *testing.T) {
 	v := newVenue(t, "100000")
 	for i, tif := range []string{"ioc", "fok"} {
-		v.want(tif+" that fills", v.sends("1"+tif, "buy 1 AAPL limit limit=150 tif="+tif), fmt.Sprintf("accepted paper-%d filled 1 AAPL at 149.95", 1+i*3))
+		v.want(tif+" that fills", v.sends("1"+tif, "buy 1 AAPL at 150 "+tif), fmt.Sprintf("accepted paper-%d filled 1 AAPL at 149.95", 1+i*3))
 		want := fmt.Sprintf("accepted paper-%d ended at once: nothing is there to execute it", 2+i*3)
-		v.want(tif+" that does not", v.sends("2"+tif, "buy 1 AAPL limit limit=149.94 tif="+tif), want)
-		v.want("the same again", v.sends("2"+tif, "buy 1 AAPL limit limit=149.94 tif="+tif), want)
-		v.want(tif+" without a quote", v.sends("3"+tif, "buy 1 MSFT limit limit=400 tif="+tif), strings.Replace(want, fmt.Sprint(2+i*3), fmt.Sprint(3+i*3), 1))
+		v.want(tif+" that does not", v.sends("2"+tif, "buy 1 AAPL at 149.94 "+tif), want)
+		v.want("the same again", v.sends("2"+tif, "buy 1 AAPL at 149.94 "+tif), want)
+		v.want(tif+" without a quote", v.sends("3"+tif, "buy 1 MSFT at 400 "+tif), strings.Replace(want, fmt.Sprint(2+i*3), fmt.Sprint(3+i*3), 1))
 		v.want("its cancel", v.cancels("2"+tif, false), fmt.Sprintf("accepted paper-%d the order is expired", 2+i*3))
 	}
 	v.want("working", v.working(), "")
@@ -167,10 +168,10 @@ func TestTimeInForceEndsOrders(t *testing.T) {
 //attack:paper-day-order
 func TestGTCSurvivesTheDayAndDayDoesNot(t *testing.T) {
 	v := newVenue(t, "100000")
-	v.sends("1", "buy 1 AAPL limit limit=100 tif=gtc")
-	v.sends("2", "buy 1 AAPL stop stop=200")
-	v.sends("3", "buy 1 AAPL limit limit=100 extended=true")
-	v.sends("4", "buy 1.5 AAPL limit limit=100")
+	v.sends("1", "buy 1 AAPL at 100 gtc")
+	v.sends("2", "buy 1 AAPL stop 200")
+	v.sends("3", "buy 1 AAPL at 100 extended")
+	v.sends("4", "buy 1.5 AAPL at 100")
 	v.set(at(t, "16:00:00"))
 	v.reopen()
 	v.want("after four", v.working(), "paper-1 sp-1 buy 1; paper-3 sp-3 buy 1")
@@ -197,9 +198,9 @@ func TestExtendedHoursOfAHalfDayEndAtFive(t *testing.T) {
 		v.match()
 	}
 	see(12, 0, "150", "151")
-	v.sends("1", "buy 1 AAPL limit limit=140 extended=true")
-	v.sends("2", "buy 1 AAPL limit limit=130 extended=true")
-	v.sends("3", "buy 1 AAPL limit limit=130 tif=gtc")
+	v.sends("1", "buy 1 AAPL at 140 extended")
+	v.sends("2", "buy 1 AAPL at 130 extended")
+	v.sends("3", "buy 1 AAPL at 130 gtc")
 	see(16, 59, "139", "140")
 	v.want("before five", v.working(), "paper-2 sp-2 buy 1; paper-3 sp-3 buy 1")
 	see(17, 0, "129", "130")
@@ -214,11 +215,11 @@ func TestExtendedHoursOfAHalfDayEndAtFive(t *testing.T) {
 func TestAuctionOrdersEndWithTheirMinutes(t *testing.T) {
 	v := newVenue(t, "100000")
 	v.set(at(t, "08:00:00"))
-	v.want("for the opening", v.sends("1", "buy 1 AAPL market tif=opg"), "accepted paper-1 working until 2026-11-30T14:35:00Z")
-	v.want("with a limit", v.sends("2", "buy 1 AAPL limit limit=140 tif=opg"), "accepted paper-2 working until 2026-11-30T14:35:00Z")
-	v.want("for the close", v.sends("3", "buy 1 AAPL limit limit=160 tif=cls"), "accepted paper-3 working until 2026-11-30T21:00:00Z")
-	v.want("without a quote to reckon by", v.sends("4", "buy 1 MSFT market tif=opg"), "rejected MARKET_UNAVAILABLE there is no quote of MSFT at which a market order is executed now")
-	v.want("more than the cash", v.sends("5", "buy 700 AAPL market tif=opg"), "rejected INSUFFICIENT_CASH a buy of 700 AAPL needs 104965.00 and 99550.05 is free")
+	v.want("for the opening", v.sends("1", "buy 1 AAPL market opg"), "accepted paper-1 working until 2026-11-30T14:35:00Z")
+	v.want("with a limit", v.sends("2", "buy 1 AAPL at 140 opg"), "accepted paper-2 working until 2026-11-30T14:35:00Z")
+	v.want("for the close", v.sends("3", "buy 1 AAPL at 160 cls"), "accepted paper-3 working until 2026-11-30T21:00:00Z")
+	v.want("without a quote to reckon by", v.sends("4", "buy 1 MSFT market opg"), "rejected MARKET_UNAVAILABLE there is no quote of MSFT at which a market order is executed now")
+	v.want("more than the cash", v.sends("5", "buy 700 AAPL market opg"), "rejected INSUFFICIENT_CASH a buy of 700 AAPL needs 104965.00 and 99550.05 is free")
 	v.quoteAt("09:29:59", "150", "151")
 	v.want("a second before", v.events(), "")
 	v.quoteAt("09:30:00", "150", "151")
@@ -229,9 +230,9 @@ func TestAuctionOrdersEndWithTheirMinutes(t *testing.T) {
 	v.want("before the close", v.working(), "paper-3 sp-3 buy 1")
 	v.quoteAt("15:55:00", "150", "153")
 	v.want("events", v.events(), "1 fill sp-1 buy AAPL 1@151 14:30; 2 expired sp-2 buy AAPL 1@0 14:35; 3 fill sp-3 buy AAPL 1@153 20:55")
-	v.want("a sell", v.sends("6", "sell 1 AAPL market tif=cls"), "accepted paper-4 filled 1 AAPL at 150.00")
+	v.want("a sell", v.sends("6", "sell 1 AAPL market cls"), "accepted paper-4 filled 1 AAPL at 150.00")
 	v.set(time.Date(2029, 1, 2, 15, 0, 0, 0, time.UTC))
-	v.want("a day that no calendar covers", v.sends("7", "buy 1 AAPL limit limit=1 tif=gtc"), "rejected SESSION_UNKNOWN the calendar of the exchanges does not cover 2029-01-02T15:00:00.000000Z")
+	v.want("a day that no calendar covers", v.sends("7", "buy 1 AAPL at 1 gtc"), "rejected SESSION_UNKNOWN the calendar of the exchanges does not cover 2029-01-02T15:00:00.000000Z")
 	audit(t, v.Broker)
 }
 
@@ -255,7 +256,7 @@ func TestOrderByAmountBuysNoMoreThanIt(t *testing.T) {
 //attack:paper-exits
 func TestExitsFollowTheFillAndOneEndsBoth(t *testing.T) {
 	v := newVenue(t, "100000")
-	v.want("an entry that rests", v.sends("1", "buy 10 AAPL limit limit=145 tif=gtc loss=140 profit=160"), "accepted paper-1 working until it is cancelled")
+	v.want("an entry that rests", v.sends("1", "buy 10 AAPL at 145 gtc sl=140 tp=160"), "accepted paper-1 working until it is cancelled")
 	v.want("no exits before it fills", v.working(), "paper-1 sp-1 buy 10")
 	v.quoteAt("10:30:00", "144", "145")
 	v.want("exits", v.working(), "paper-2 sp-1 sell 10 exits")
@@ -268,12 +269,12 @@ func TestExitsFollowTheFillAndOneEndsBoth(t *testing.T) {
 	v.quoteAt("10:33:00", "170", "171")
 	v.want("holdings, and the profit is gone with it", v.holdings(), "99940.00")
 	v.want("events", v.events(), "1 fill sp-1 buy AAPL 10@145 15:30; 2 fill sp-1 sell AAPL 10@139 15:32")
-	v.want("its answer is what it was", v.sends("1", "buy 10 AAPL limit limit=145 tif=gtc loss=140 profit=160"), "accepted paper-1 working until it is cancelled")
+	v.want("its answer is what it was", v.sends("1", "buy 10 AAPL at 145 gtc sl=140 tp=160"), "accepted paper-1 working until it is cancelled")
 	es, err := v.Events(context.Background(), 1)
 	if err != nil || len(es) != 1 || !es[0].Exits {
 		t.Errorf("%+v, %v", es, err)
 	}
-	v.want("an entry that fills at once", v.sends("3", "buy 10 AAPL market loss=160 profit=180"), "accepted paper-3 filled 10 AAPL at 171.00")
+	v.want("an entry that fills at once", v.sends("3", "buy 10 AAPL market sl=160 tp=180"), "accepted paper-3 filled 10 AAPL at 171.00")
 	v.quoteAt("10:34:00", "181", "182")
 	v.quoteAt("10:35:00", "100", "101")
 	v.want("events", v.events(), "1 fill sp-1 buy AAPL 10@145 15:30; 2 fill sp-1 sell AAPL 10@139 15:32; "+
@@ -283,7 +284,7 @@ func TestExitsFollowTheFillAndOneEndsBoth(t *testing.T) {
 
 func TestExitsOfADayOrderStayOvernight(t *testing.T) {
 	v := newVenue(t, "100000")
-	v.sends("1", "buy 10 AAPL limit limit=150 loss=140")
+	v.sends("1", "buy 10 AAPL at 150 sl=140")
 	v.set(monday.Add(24 * time.Hour))
 	v.reopen()
 	v.want("the next day", v.working(), "paper-2 sp-1 sell 10 exits")
@@ -299,7 +300,7 @@ func TestExitsOfADayOrderStayOvernight(t *testing.T) {
 //attack:paper-cancel-exits
 func TestCancelOfAnEntryLeavesItsExits(t *testing.T) {
 	v := newVenue(t, "100000")
-	v.sends("1", "buy 10 AAPL limit limit=150 loss=140 profit=160")
+	v.sends("1", "buy 10 AAPL at 150 sl=140 tp=160")
 	v.want("the entry, which a fill has overtaken", v.cancels("1", false), "rejected paper-1 ORDER_FILLED the order is filled")
 	v.want("exits", v.working(), "paper-2 sp-1 sell 10 exits")
 	v.want("a stored id is none that can be sent", v.refuses("1/exits"), "true")
@@ -307,12 +308,12 @@ func TestCancelOfAnEntryLeavesItsExits(t *testing.T) {
 	v.want("once more", v.cancels("1", true), "accepted paper-1 the exits are cancelled")
 	v.want("working", v.working(), "")
 	v.want("events", v.events(), "1 fill sp-1 buy AAPL 10@149.95 15:00; 2 cancelled sp-1 sell AAPL 10@0 15:00")
-	v.sends("2", "buy 10 AAPL limit limit=140 loss=130")
+	v.sends("2", "buy 10 AAPL at 140 sl=130")
 	v.want("exits that are not there yet", v.cancels("2", true), "rejected ORDER_NOT_FOUND the order sp-2 has no exits")
 	v.want("an entry that works", v.cancels("2", false), "accepted paper-3 the order is cancelled")
 	v.quoteAt("10:30:00", "120", "121")
 	v.want("no exits of what was not filled", v.working(), "")
-	v.sends("3", "buy 10 AAPL market profit=130")
+	v.sends("3", "buy 10 AAPL market tp=130")
 	v.quoteAt("10:31:00", "131", "132")
 	v.want("exits that are filled", v.cancels("3", true), "rejected paper-4 ORDER_FILLED the exits are filled")
 	v.want("exits of an unknown order", v.cancels("9", true), "rejected ORDER_NOT_FOUND no such order has the id sp-9")
@@ -322,7 +323,7 @@ func TestCancelOfAnEntryLeavesItsExits(t *testing.T) {
 // refuses reports whether the venue takes no order, cancel or look under an id.
 func (v *venue) refuses(id string) string {
 	ctx := context.Background()
-	c := v.clearedFor(id, "sell 10 AAPL limit limit=1")
+	c := v.clearedFor(id, "sell 10 AAPL at 1")
 	_, errSubmit := v.submit(ctx, c)
 	_, errCancel := v.cancel(ctx, c)
 	r, err := v.Lookup(ctx, c.ID, monday.AddDate(1, 0, 0))
@@ -332,7 +333,7 @@ func (v *venue) refuses(id string) string {
 //attack:paper-instrument
 func TestOrdersThatDoNotFitAreRejected(t *testing.T) {
 	v := newVenue(t, "100000")
-	v.want("off the tick", v.sends("1", "buy 1 AAPL limit limit=150.005 tif=gtc"), "rejected PRICE_OFF_TICK AAPL has no price of 150.005; beside it are 150.00 and 150.01")
+	v.want("off the tick", v.sends("1", "buy 1 AAPL at 150.005 gtc"), "rejected PRICE_OFF_TICK AAPL has no price of 150.005; beside it are 150.00 and 150.01")
 	list, err := market.ReadInstruments(strings.NewReader(`{"symbol":"AAPL","asset_class":"us_equity","currency":"USD","tick":"0.01","lot":"10","minimum":"10","multiplier":"1"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -340,11 +341,11 @@ func TestOrdersThatDoNotFitAreRejected(t *testing.T) {
 	var broken error
 	v.cfg.Instruments = func() (*market.Instruments, error) { return list, broken }
 	v.reopen()
-	v.want("its first answer", v.sends("1", "buy 1 AAPL limit limit=150.005 tif=gtc"), "rejected PRICE_OFF_TICK AAPL has no price of 150.005; beside it are 150.00 and 150.01")
-	v.want("off the lot", v.sends("2", "buy 11 AAPL limit limit=150"), "rejected QUANTITY_OFF_LOT AAPL is not traded in a quantity of 11; beside it are 10 and 20")
-	v.want("not listed", v.sends("3", "buy 10 MSFT limit limit=150"), "rejected SYMBOL_NOT_LISTED MSFT is not in the list of instruments")
+	v.want("its first answer", v.sends("1", "buy 1 AAPL at 150.005 gtc"), "rejected PRICE_OFF_TICK AAPL has no price of 150.005; beside it are 150.00 and 150.01")
+	v.want("off the lot", v.sends("2", "buy 11 AAPL at 150"), "rejected QUANTITY_OFF_LOT AAPL is not traded in a quantity of 11; beside it are 10 and 20")
+	v.want("not listed", v.sends("3", "buy 10 MSFT at 150"), "rejected SYMBOL_NOT_LISTED MSFT is not in the list of instruments")
 	broken = errors.New("line 3 is rubbish")
-	v.want("a list that cannot be read", v.sends("5", "buy 10 AAPL limit limit=150"), "rejected INSTRUMENTS_UNUSABLE line 3 is rubbish")
+	v.want("a list that cannot be read", v.sends("5", "buy 10 AAPL at 150"), "rejected INSTRUMENTS_UNUSABLE line 3 is rubbish")
 	broken = nil
 	v.want("an amount", v.sends("4", "buy $2999 AAPL market"), "accepted paper-1 filled 20 AAPL at 149.95")
 	audit(t, v.Broker)
@@ -376,6 +377,6 @@ func TestVenueOfTheFirstReleaseOpens(t *testing.T) {
 		t.Errorf("%d of %d rows meet any quote, %v", anywhere, len(rows), err)
 	}
 	audit(t, v.Broker)
-	v.sends("new", "buy 1 AAPL market loss=140")
+	v.sends("new", "buy 1 AAPL market sl=140")
 	audit(t, v.Broker)
 }
