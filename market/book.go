@@ -208,7 +208,7 @@ func field(q *trade.Quote, m wire.Member) error {
 		q.Last, err = price(m)
 	case "at":
 		var ok bool
-		if q.At, ok = parseTime(m.Value.Text); !ok || m.Value.Kind != wire.String {
+		if q.At, ok = ParseTime(m.Value.Text); !ok || m.Value.Kind != wire.String {
 			return wrong(m, "is not a time in RFC 3339 such as 2026-11-30T14:30:00Z")
 		}
 	default:
@@ -217,17 +217,19 @@ func field(q *trade.Quote, m wire.Member) error {
 	return err
 }
 
-// parseTime reads RFC 3339 in capital letters with at most nine fraction digits. The standard library's reading alone is
+// ParseTime reads RFC 3339 in capital letters with at most nine fraction digits. The standard library's reading alone is
 // wider: it takes an hour of one digit, a comma before the fraction, digits beyond the ninth and a zone of 24:60.
-func parseTime(s string) (time.Time, bool) {
+func ParseTime(s string) (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil || len(s) < len("2006-01-02T15:04:05Z") || len(s) > len("2006-01-02T15:04:05.123456789+00:00") {
 		return time.Time{}, false
 	}
 	clock, zone := s[11:19], s[19:]
-	if i := strings.IndexAny(zone, "Z+-"); i > 10 || zone[0] == ',' || clock[2] != ':' {
+	i := strings.IndexAny(zone, "Z+-")
+	if i < 0 || i > len(".123456789") || zone[0] == ',' || clock[2] != ':' {
 		return time.Time{}, false
-	} else if zone = zone[i:]; zone[0] != 'Z' && (zone[1:3] > "23" || zone[4:] > "59") {
+	}
+	if zone = zone[i:]; zone[0] != 'Z' && (zone[1:3] > "23" || zone[4:] > "59") {
 		return time.Time{}, false
 	}
 	return at.UTC(), true
@@ -236,10 +238,11 @@ func parseTime(s string) (time.Time, bool) {
 // price reads a decimal by the rules of the wire: text, or a bare number of few enough digits that no float altered it.
 func price(m wire.Member) (trade.Decimal, error) {
 	d, ok := trade.ParseDecimal(m.Value.Text)
+	_, exact := trade.ParseNumber(m.Value.Text)
 	switch {
 	case m.Value.Kind != wire.String && m.Value.Kind != wire.Number, !ok:
 		return trade.Decimal{}, wrong(m, "is not a plain decimal of at most 12 integer and 9 fraction digits")
-	case m.Value.Kind == wire.Number && significantDigits(m.Value.Text) > trade.MaxNumberDigits:
+	case m.Value.Kind == wire.Number && !exact:
 		return trade.Decimal{}, wrong(m, "is a bare number of more than 15 significant digits; write it as text")
 	case d.Sign() == 0:
 		return trade.Decimal{}, wrong(m, "is not above zero")
@@ -253,17 +256,6 @@ func wrong(m wire.Member, what string) error {
 		seen = fmt.Sprintf("%q", trade.Printable(m.Value.Text, 64))
 	}
 	return fmt.Errorf("%s %s %s", m.Name, seen, what)
-}
-
-// significantDigits counts from the first digit that is not zero to the last written.
-func significantDigits(literal string) int {
-	n := 0
-	for i := range len(literal) {
-		if c := literal[i]; c != '.' && (n > 0 || c != '0') {
-			n++
-		}
-	}
-	return n
 }
 
 // Crossed reports whether a quote's bid is above its ask. Such a quote is stale or wrong on one side, and nothing may

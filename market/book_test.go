@@ -293,7 +293,7 @@ func TestParseTimeTakesEveryFormOfRFC3339(t *testing.T) {
 		"2026-11-30T14:30:00Z", "2026-11-30T14:30:00.1Z", "2026-11-30T14:30:00.123456789Z",
 		"2026-11-30T14:30:00+00:00", "2026-11-30T14:30:00.123456789-23:59", "0001-01-01T00:00:00Z",
 	} {
-		if _, ok := parseTime(s); !ok {
+		if _, ok := ParseTime(s); !ok {
 			t.Errorf("%q is refused", s)
 		}
 	}

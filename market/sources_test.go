@@ -3,9 +3,7 @@ package market
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
-	"strings"
 	"testing"
 	"time"
 
@@ -133,102 +131,6 @@ func TestLookComparesExactly(t *testing.T) {
 			rt.Fatalf("bid %s, ask %s, %s bps: %q, want %q", bid, ask, bps, f.Code, want)
 		}
 	})
-}
-
-const tape = `{"at":"2026-11-30T17:00:00Z","quote":{"symbol":"AAPL","bid":"100","ask":"101","last":"100.5"}}
-{"at":"2026-11-30T17:00:01Z","intent":{"id":"i1","tool":"t","args":{"a":[1,{"b":2}]}}}
-{"at":"2026-11-30T17:00:02Z","quote":{"symbol":"MSFT","bid":"200","ask":"201","last":"200.5"}}
-{"at":"2026-11-30T17:00:02Z","quote":{"symbol":"AAPL","bid":"110","ask":"111","last":"110.5"}}
-{"at":"2026-11-30T17:00:02Z","quote":{"symbol":"AAPL","bid":"120","ask":"121","last":"120.5"}}
-{"at":"2026-11-30T17:00:09Z","quote":{"symbol":"AAPL","bid":"130","ask":"131","last":"130.5"}}`
-
-// counted counts the bytes that were asked for.
-type counted struct {
-	r io.Reader
-	n int
-}
-
-func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += n
-	return n, err
-}
-
-func TestTapeShowsWhatWasRecordedByItsClock(t *testing.T) {
-	now := noon.Add(-time.Nanosecond)
-	tp := NewTape(strings.NewReader(tape), func() time.Time { return now })
-	for _, c := range []struct{ at, symbol, want string }{
-		{"2026-11-30T16:59:59.999999999Z", "AAPL", ""},
-		{"2026-11-30T17:00:00Z", "AAPL", "100"},
-		{"2026-11-30T17:00:01.999999999Z", "AAPL", "100"},
-		{"2026-11-30T17:00:01.999999999Z", "MSFT", ""},
-		{"2026-11-30T17:00:02Z", "AAPL", "120"}, // ties go in the order of the file
-		{"2026-11-30T17:00:02Z", "MSFT", "200"},
-		{"2026-11-30T17:00:08Z", "AAPL", "120"},
-		{"2026-11-30T17:00:09Z", "AAPL", "130"},
-		{"2026-12-30T17:00:09Z", "AAPL", "130"},
-		{"2026-12-30T17:00:09Z", "IBM", ""},
-	} {
-		now = instant(t, c.at)
-		q, ok, err := tp.Quote(symbol(t, c.symbol))
-		if err != nil || ok != (c.want != "") || ok && q.Bid.String() != c.want {
-			t.Errorf("%s at %s: %v, %t, %v; want %q", c.symbol, c.at, q, ok, err, c.want)
-		}
-	}
-}
-
-func TestTapeReadsNoFurtherThanItsClock(t *testing.T) {
-	long := &counted{r: strings.NewReader(tape + "\n" + strings.Repeat(strings.Replace(tape[strings.LastIndex(tape, "\n")+1:], ":09Z", ":10Z", 1)+"\n", 100_000))}
-	now := noon
-	tp := NewTape(long, func() time.Time { return now })
-	if _, ok, err := tp.Quote(symbol(t, "AAPL")); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if long.n > 4*MaxLine {
-		t.Errorf("%d bytes are read for the first line", long.n)
-	}
-	now = noon.Add(time.Hour)
-	if q, ok, err := tp.Quote(symbol(t, "AAPL")); !ok || err != nil || q.Bid.String() != "130" || len(tp.newest) != 2 {
-		t.Errorf("at its end: %v, %t, %v, and %d quotes are kept", q, ok, err, len(tp.newest))
-	}
-}
-
-//attack:market-tape-depth
-func TestTapeWithABadLineHasNoQuotesFromThereOn(t *testing.T) {
-	for name, c := range map[string][2]string{
-		"earlier than before": {"17:00:09Z", "17:00:01Z"}, "not JSON": {`"last":"130.5"}}`, `"last":"130.5"}`}, "no time": {`"at":"2026-11-30T17:00:09Z",`, ``},
-		"a time inside": {`"last":"130.5"`, `"last":"130.5","at":"2026-11-30T17:00:09Z"`}, "an empty line": {`{"at":"2026-11-30T17:00:09Z"`, "\n" + `{"at":"2026-11-30T17:00:09Z"`},
-		"something beside": {`"last":"130.5"}`, `"last":"130.5"},"fill":{}`}, "a member twice": {`"last":"130.5"`, `"last":"130.5","last":"130.5"`}, "a member too few": {`,"last":"130.5"`, ``},
-		"an unknown member": {`"last":"130.5"`, `"last":"130.5","x":1`}, "a price of zero": {`"130.5"`, `"0"`}, "not an object": {`{"symbol":"AAPL","bid":"130","ask":"131","last":"130.5"}`, `[]`},
-		"too long": {`"130.5"`, `"` + strings.Repeat("1", MaxLine) + `"`}, "a list": {`{"at":"2026-11-30T17:00:09Z"`, `[{"at":"2026-11-30T17:00:09Z"`},
-		"nested far": {`"quote":{"symbol":"AAPL","bid":"130","ask":"131","last":"130.5"}`, `"x":` + strings.Repeat("[", maxTapeDepth+1) + strings.Repeat("]", maxTapeDepth+1)},
-		"two times":  {`{"at":"2026-11-30T17:00:09Z",`, `{"at":"2026-11-30T17:00:09Z","at":"2026-11-30T17:00:09Z",`},
-	} {
-		bad := strings.Replace(tape, c[0], c[1], 1)
-		if bad == tape {
-			t.Fatalf("%s: nothing is changed", name)
-		}
-		now := noon.Add(time.Second)
-		tp := NewTape(strings.NewReader(bad), func() time.Time { return now })
-		if _, ok, err := tp.Quote(symbol(t, "AAPL")); !ok || err != nil {
-			t.Errorf("%s: before it: %t, %v", name, ok, err)
-		}
-		for range 2 {
-			now = noon.Add(time.Hour)
-			_, ok, err := tp.Quote(symbol(t, "AAPL"))
-			var e *Error
-			if ok || !errors.As(err, &e) || e.Code != QuotesInvalid || e.Line != 6 {
-				t.Errorf("%s: %t, %v", name, ok, err)
-			}
-		}
-	}
-}
-
-func TestTapeOfWhichReadingFailsHasNoQuotes(t *testing.T) {
-	tp := NewTape(failing{}, func() time.Time { return noon })
-	if _, ok, err := tp.Quote(symbol(t, "AAPL")); ok || !errors.Is(err, errFailing) {
-		t.Errorf("%t, %v", ok, err)
-	}
 }
 
 var errFailing = errors.New("failing")

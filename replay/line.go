@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"sallyport/ledger"
+	"sallyport/market"
 	"sallyport/policy"
 	"sallyport/trade"
 	"sallyport/wire"
@@ -356,12 +357,13 @@ func (f *fields) amount(name string) trade.Decimal {
 		return trade.Decimal{}
 	}
 	d, isDecimal := trade.ParseDecimal(v.Text)
+	_, exact := trade.ParseNumber(v.Text)
 	switch {
 	case v.Kind != wire.String && v.Kind != wire.Number:
 		f.fail("%s is %s; a decimal is asked", name, v.Kind)
 	case !isDecimal:
 		f.fail("%s %q is not a plain decimal of at most 12 integer and 9 fraction digits", name, trade.Printable(v.Text, 64))
-	case v.Kind == wire.Number && len(strings.TrimLeft(strings.Replace(v.Text, ".", "", 1), "0")) > trade.MaxNumberDigits:
+	case v.Kind == wire.Number && !exact:
 		f.fail("%s is a bare number of more than %d significant digits; write it as text", name, trade.MaxNumberDigits)
 	}
 	return d
@@ -406,23 +408,10 @@ func (f *fields) replyOf(v wire.Value) reply {
 	return r
 }
 
-// parseTime reads RFC 3339 in capital letters with at most nine fraction digits, years 1970 to 2199. The standard library's
-// reading alone is wider.
+// parseTime reads a time as market.ParseTime does, of the years 1970 to 2199.
 //
 //limit:replay-time A time of a tape is RFC 3339 in the years 1970 to 2199 with at most nine fraction digits.
 func parseTime(s string) (time.Time, bool) {
-	at, err := time.Parse(time.RFC3339, s)
-	if err != nil || len(s) < len("2006-01-02T15:04:05Z") || len(s) > len("2006-01-02T15:04:05.123456789+00:00") {
-		return time.Time{}, false
-	}
-	clock, zone := s[11:19], s[19:]
-	i := strings.IndexAny(zone, "Z+-")
-	if i < 0 || i > 10 || zone[0] == ',' || clock[2] != ':' {
-		return time.Time{}, false
-	}
-	if zone = zone[i:]; zone[0] != 'Z' && (zone[1:3] > "23" || zone[4:] > "59") {
-		return time.Time{}, false
-	}
-	at = at.UTC()
-	return at, at.Year() >= 1970 && at.Year() < 2200
+	at, ok := market.ParseTime(s)
+	return at, ok && at.Year() >= 1970 && at.Year() < 2200
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sallyport/ledger"
+	"sallyport/policy"
 	"sallyport/replay"
 	"sallyport/trade"
 	"sallyport/wire"
@@ -143,9 +144,15 @@ func reelDecision(v wire.Value) string {
 		word = "repeated"
 	}
 	said := word + ": " + orderIn(v).Line()
-	reasons, _ := v.Member("reasons")
-	for _, r := range reasons.Elems {
-		said += "\n" + memberText(r, "code") + ": " + printable(memberText(r, "message"))
+	var reasons []policy.Reason
+	list, _ := v.Member("reasons")
+	for _, r := range list.Elems {
+		reasons = append(reasons, policy.Reason{Code: trade.Code(memberText(r, "code")), Message: memberText(r, "message")})
+	}
+	for len(reasons) > 0 {
+		same := sameCode(reasons)
+		said += "\n" + string(reasons[0].Code) + ": " + sentences(reasons[:same])
+		reasons = reasons[same:]
 	}
 	return said
 }

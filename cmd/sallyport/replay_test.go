@@ -56,3 +56,20 @@ func TestReelShowsEveryTermOfAnOrder(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestReelSaysOnceWhatManyLimitsSay has reasons that differ in their field alone, and one that differs.
+func TestReelSaysOnceWhatManyLimitsSay(t *testing.T) {
+	reason := func(code, message string) string { return `{"code":"` + code + `","message":"` + message + `"}` }
+	v, err := wire.Read([]byte(`{"verdict":"deny","order":null,"reasons":[`+strings.Join([]string{
+		reason("QUOTE_UNAVAILABLE", "order_notional cannot be judged: there is no quote"), reason("QUOTE_UNAVAILABLE", "leverage cannot be judged: there is no quote"),
+		reason("QUOTE_UNAVAILABLE", "gross_exposure cannot be judged: there is no quote"), reason("SHORT_SALE_NOT_ALLOWED", "it sells more than is held"),
+	}, ",")+`]}`), wire.Limits{Bytes: 1 << 10, Depth: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "denied: not an order\nQUOTE_UNAVAILABLE: order_notional, leverage and gross_exposure cannot be judged: there is no quote\n" +
+		"SHORT_SALE_NOT_ALLOWED: it sells more than is held"
+	if got := reelDecision(v); got != want {
+		t.Errorf("%q", got)
+	}
+}
