@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -76,8 +77,8 @@ func (x *Exporter) Record(r journal.Record) error {
 		x.broker(r.At, e.Intent, e.Outcome, e.Code)
 	case ledger.CancelAsked:
 		was, stop := x.known[e.Intent], e.Origin.Surface == stopSurface && !x.halted
-		if was != nil && stop && before != nil && before.Phase == ledger.Working && !e.Exits {
-			was.over = true // the stop's own line has done it
+		if was != nil && stop && before != nil && before.Phase == ledger.Working {
+			was.asked(e.Exits)
 		}
 	case ledger.Happened:
 		x.happened(r.At, e, before)
@@ -212,15 +213,15 @@ func (x *Exporter) happened(at time.Time, e ledger.Happened, before *ledger.Open
 	case was == nil && !fill:
 	case was == nil:
 		x.position(at, e.Account, e.Symbol)
-	case own && fill && was.over: // so that the tape does not know of its exits either
+	case fill && was.deaf(own):
 		was.lost = true
 		x.position(at, e.Account, e.Symbol)
-	case fill && (was.lost || own && exitsAlone(before)): // of more than the order is for
+	case fill && own && exitsAlone(before): // of more than the order is for
 		x.position(at, e.Account, e.Symbol)
 	case fill:
 		b := wire.AppendText(wire.AppendText(x.begin(at, fillLine), "intent", id), "quantity", e.Quantity.String())
 		x.end(wire.AppendText(b, "price", e.Price.Money()))
-	case !own || !was.over:
+	default:
 		was.over = was.over || own
 		x.end(wire.AppendText(x.begin(at, cancelLine), "intent", id))
 	}
@@ -261,10 +262,10 @@ func (x *Exporter) control(at time.Time, e ledger.Event) {
 	case ledger.KillEngaged:
 		word, _ := who(e.By)
 		x.halted = word == "sallyport" || word == "policy"
-		x.stop(at, killLine, e.Scope, e.By, e.Reason, e.Keep)
+		x.stop(at, killLine, e)
 	case ledger.KillReset:
 		if e.By != "sallyport" { // which is the beginning
-			x.stop(at, resetLine, e.Scope, trimWho(e.By), e.Reason, false)
+			x.stop(at, resetLine, ledger.KillEngaged{Scope: e.Scope, By: trimWho(e.By), Reason: e.Reason})
 		}
 	case ledger.DayBegan:
 		x.worth(at, e.Account, e.Equity)
@@ -273,17 +274,15 @@ func (x *Exporter) control(at time.Time, e ledger.Event) {
 	}
 }
 
-func (x *Exporter) stop(at time.Time, k kind, scope ledger.Scope, by, why string, keep bool) {
-	b := wire.AppendText(x.begin(at, k), "scope", scope.String())
-	if by == "" {
-		by = "local:"
-	}
-	if why == "" {
-		why = "no reason was given"
-	}
-	b = wire.AppendText(wire.AppendText(b, "by", by), "reason", why)
-	if keep {
+func (x *Exporter) stop(at time.Time, k kind, e ledger.KillEngaged) {
+	b := wire.AppendText(x.begin(at, k), "scope", e.Scope.String())
+	b = wire.AppendText(b, "by", cmp.Or(e.By, "local:"))
+	b = wire.AppendText(b, "reason", cmp.Or(e.Reason, "no reason was given"))
+	if e.Keep {
 		b = append(wire.AppendName(b, "keep"), "true"...)
+	}
+	if e.All {
+		b = append(wire.AppendName(b, "all"), "true"...)
 	}
 	x.end(b)
 }

@@ -120,8 +120,18 @@ func (p *player) appendWorking(dst []byte, st *ledger.State) []byte {
 	for _, in := range all {
 		dst = append(wire.AppendString(separate(dst), in.id), ":{"...)
 		dst = wire.AppendText(dst, "filled", in.shown.Filled.String())
-		dst = in.order.AppendJSON(wire.AppendName(dst, "order"))
+		dst = appendSorted(wire.AppendName(dst, "order"), in.order.AppendJSON(nil))
 		dst = append(wire.AppendText(dst, "status", in.shown.OrderStatus()), '}')
 	}
 	return append(dst, '}')
+}
+
+// appendSorted appends an object that this program has written, with its members sorted by name.
+func appendSorted(dst, object []byte) []byte {
+	v, err := wire.Read(object, wire.Limits{Bytes: len(object), Depth: maxDepth})
+	if err != nil {
+		return append(dst, object...)
+	}
+	slices.SortFunc(v.Members, func(a, b wire.Member) int { return cmp.Compare(a.Name, b.Name) })
+	return appendValue(dst, v)
 }

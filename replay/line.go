@@ -104,6 +104,8 @@ type line struct {
 	scope      ledger.Scope
 	by, reason string
 	keep       bool // of a stop: what works is left as it is
+	all        bool // and of another: exits are cancelled too
+	replied    bool // of an intent: it says what becomes of it
 }
 
 // errNotObject and the like are what a line is refused for; the line's number is the caller's to add.
@@ -159,7 +161,7 @@ func (l *line) envelope(f *fields, v wire.Value) (body wire.Value, err error) {
 		if l.kind != intentLine || n > 1 {
 			return body, fmt.Errorf("%s and broker in one line", l.kind)
 		}
-		l.reply = f.replyOf(m)
+		l.reply, l.replied = f.replyOf(m), true
 	}
 	return body, f.err
 }
@@ -198,7 +200,7 @@ func (l *line) readPosition(f *fields) {
 func (l *line) readIntent(f *fields) {
 	l.id, l.agent = f.id("id"), f.id("agent")
 	if m, n := f.member("broker"); n > 0 {
-		if l.reply != accepts || n > 1 {
+		if l.replied || n > 1 {
 			f.fail("broker is given more than once")
 			return
 		}
@@ -254,12 +256,12 @@ func (l *line) readStop(f *fields) {
 		f.fail("scope %q is not everything, account:NAME, agent:NAME or symbol:NAME", trade.Printable(text, 64))
 	}
 	l.by, l.reason = f.text("by", maxText), f.text("reason", maxReason)
-	if _, n := f.member("keep"); n > 0 && l.kind == killLine {
-		l.keep = f.flag("keep")
-		f.only("scope", "by", "reason", "keep")
+	if l.kind == resetLine {
+		f.only("scope", "by", "reason")
 		return
 	}
-	f.only("scope", "by", "reason")
+	l.keep, l.all = f.flag("keep"), f.flag("all")
+	f.only("scope", "by", "reason", "keep", "all")
 }
 
 // fields reads the members of one object. The first thing that is wrong is kept.
@@ -329,7 +331,11 @@ func (f *fields) text(name string, most int) string {
 	return ""
 }
 
+// flag reads a member that need not be there.
 func (f *fields) flag(name string) bool {
+	if _, n := f.member(name); n == 0 {
+		return false
+	}
 	v, ok := f.one(name)
 	if ok && v.Kind != wire.Bool {
 		f.fail("%s is %s; true or false is asked", name, v.Kind)

@@ -152,6 +152,9 @@ func (p *player) policy(_ context.Context, l *line) error {
 
 // intent hands an order to the gate, and writes its decision.
 func (p *player) intent(ctx context.Context, l *line) error {
+	if old := p.intents.byID[l.id]; old != nil && !old.denied && string(old.agent) != l.agent {
+		return fmt.Errorf("the id %q is that of an intent of another agent", trade.Printable(l.id, 64))
+	}
 	p.asking, p.made, p.waits = &intent{id: l.id, number: p.count.Intents, reply: l.reply}, false, true
 	p.count.Intents++
 	c := p.call(l)
@@ -334,7 +337,7 @@ func (p *player) person(ctx context.Context, name string) (gate.Person, error) {
 // kill engages the switch: an agent is named agent:NAME, what the gate does by itself is by sallyport or policy, and
 // everybody else is a person.
 func (p *player) kill(ctx context.Context, l *line) error {
-	req := gate.StopRequest{Scope: l.scope, Reason: l.reason, Keep: l.keep}
+	req := gate.StopRequest{Scope: l.scope, Reason: l.reason, Keep: l.keep, All: l.all}
 	switch word, name := who(l.by); word {
 	case "agent":
 		req.Agent, req.Tier = trade.Agent(name), trade.TierExecute

@@ -25,7 +25,8 @@ func TestPersonsReductionPassesWhateverIsStopped(t *testing.T) {
 		`REDUCTION_NOT_VERIFIED`, `{"intent":"none","verdict":"deny"`, `QUANTITY_MALFORMED`,
 		`"allowed":1,"approved":0,"cancelled":0,"declined":0,"denied":3`, `"intents":4`, `"passed_over":1`, `"positions":{"AAPL":{"average_price":"150.00","quantity":"6"}}`)
 	for body, want := range map[string]string{
-		reduces("b", "no such name", "1"): "A-Z a-z 0-9", reduces("a", "ann", "1"): "the id \"a\" is taken",
+		reduces("b", "no such name", "1"): "A-Z a-z 0-9", reduces("a", "bot", "1"): "the id \"a\" is taken",
+		reduces("a", "ann", "1"): "the id \"a\" is that of an intent of another agent",
 	} {
 		err := replay.Run(t.Context(), replay.Config{Policy: []byte(wide)}, strings.NewReader(at(quoteBody, asks("a", `"side":"buy","quantity":"1","type":"market"`), body)), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), "line 3 of the tape: ") || !strings.Contains(err.Error(), want) {
@@ -34,8 +35,8 @@ func TestPersonsReductionPassesWhateverIsStopped(t *testing.T) {
 	}
 }
 
-// TestStopThatKeepsWhatWorksKeepsIt has both kinds.
-func TestStopThatKeepsWhatWorksKeepsIt(t *testing.T) {
+// TestStopsKeepAndCancelWhatTheySay has those that keep what works, that cancel it, and that cancel exits as well.
+func TestStopsKeepAndCancelWhatTheySay(t *testing.T) {
 	order := asks("a", `"side":"buy","quantity":"2","type":"limit","limit_price":"150.00"`)
 	stop := func(keep string) string {
 		return `"kill":{"scope":"everything","by":"ann","reason":"drill"` + keep + `}`
@@ -45,7 +46,11 @@ func TestStopThatKeepsWhatWorksKeepsIt(t *testing.T) {
 	for _, keep := range []string{``, `,"keep":false`} {
 		wants(t, wideRun(t, order, stop(keep), fill), `"to":"cancelled"`, `"fills":0`)
 	}
-	for _, bad := range []string{stop(`,"keep":"true"`), stop(`,"keep":null`), stop(`,"keep":true,"keep":true`), strings.Replace(stop(`,"keep":true`), "kill", "reset", 1)} {
+	bracket := asks("a", `"side":"buy","quantity":"2","type":"limit","limit_price":"150.00","stop_loss":"140.00"`)
+	wants(t, wideRun(t, bracket, fill, stop(``)), `"reserved":{"AAPL":{"buys":"0","sells":"2"}}`)
+	wants(t, wideRun(t, bracket, fill, stop(`,"all":true`)), `"reserved":{},"working":{}`)
+	wants(t, wideRun(t, bracket, fill, strings.Replace(stop(`,"all":true`), `"ann"`, `"agent:bot"`, 1)), `"reserved":{"AAPL":{"buys":"0","sells":"2"}}`)
+	for _, bad := range []string{stop(`,"all":1`), stop(`,"keep":"true"`), stop(`,"keep":null`), stop(`,"keep":true,"keep":true`), strings.Replace(stop(`,"keep":true`), "kill", "reset", 1)} {
 		if _, err := run(t, at(bad)); err == nil {
 			t.Errorf("%s is taken", bad)
 		}

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"encoding/json"
 	"reflect"
+	"testing"
 
 	"sallyport/journal"
 	"sallyport/ledger"
@@ -94,10 +95,24 @@ func (l *life) standing(name func(trade.IntentID) string) standing {
 			if status == ledger.WasExpired { // which a tape says as a cancel
 				status = ledger.WasCancelled
 			}
-			s.Working[name(o.Intent)] = struct{ Filled, Status, Order string }{d.Filled.String(), status, string(o.Order.AppendJSON(nil))}
+			s.Working[name(o.Intent)] = struct{ Filled, Status, Order string }{d.Filled.String(), status, sorted(l.t, o.Order.AppendJSON(nil))}
 		}
 	}
 	return s
+}
+
+// sorted is an object with its keys sorted.
+func sorted(t *testing.T, object []byte) string {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(object, &m); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // count counts a record of the live world.

@@ -9,9 +9,23 @@ import (
 type told struct {
 	side  trade.Side
 	call  ledger.Key // that its own id is bound by; without a name if it has none
-	over  bool       // on the tape the order itself was cancelled, or a stop has cancelled it: it takes no fill of it
-	lost  bool       // it was filled all the same, which the tape has as a position
+	lost  bool       // what the tape does not take was filled, so that it knows less of the order
 	ended bool
+
+	// On the tape the order itself, or its exits, were cancelled, or a stop has cancelled them: it takes no fill of them.
+	over, exitsOver bool
+}
+
+// deaf reports whether the tape takes no fill of the order itself, or of its exits.
+func (t *told) deaf(own bool) bool { return t.lost || own && t.over || !own && t.exitsOver }
+
+// asked takes in that a stop has asked for a cancel, which on the tape the stop's own line does.
+func (t *told) asked(exits bool) {
+	if exits {
+		t.exitsOver = true
+	} else {
+		t.over = true
+	}
 }
 
 // exportRemembers is half of what a replay remembers, whose journal has other records than the one that is exported: so

@@ -36,6 +36,7 @@ func TestFillThatAStopCouldNotPreventIsOnTheTape(t *testing.T) {
 	}{
 		"a stop":           {gate.StopRequest{Reason: "drill"}, 1, 3},
 		"one that keeps":   {gate.StopRequest{Reason: "drill", Keep: true}, 4, 0},
+		"one of all":       {gate.StopRequest{Reason: "drill", All: true}, 1, 3},
 		"one of the agent": {gate.StopRequest{Reason: "drill", Agent: "bot", Tier: trade.TierPropose}, 1, 3},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -299,7 +299,7 @@ func (l *wideLife) stopOrGo() {
 	ctx := l.t.Context()
 	stops, err := l.gate.Stops(ctx)
 	if err == nil && len(stops) == 0 {
-		_, err = l.gate.Kill(ctx, gate.StopRequest{Person: l.ann, Reason: "drill"})
+		_, err = l.gate.Kill(ctx, gate.StopRequest{Person: l.ann, Reason: "drill", Keep: l.rnd.IntN(3) == 0, All: l.rnd.IntN(3) == 0})
 	}
 	for _, s := range stops {
 		err = errors.Join(err, l.gate.Reset(ctx, l.ann, s.Scope, "over"))
