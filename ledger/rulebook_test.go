@@ -115,7 +115,7 @@ func TestLimitsInEveryCase(t *testing.T) {
 
 // cases are what the file of a limit must show, and how it is seen that it does; per is there once for each word.
 var cases = map[string]func(policy.LimitRow, *desk) string{
-	"bounds": showsBounds, "missing": showsMissing, "stale": showsMissing, "restart": showsRestart, "day": showsDay,
+	"bounds": showsBounds, "missing": showsMissing, "stale": showsStale, "restart": showsRestart, "day": showsDay,
 	"spring": showsSwitch(time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC)), "autumn": showsSwitch(time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC)),
 	"reduction": showsReduction, "replace": showsReplace,
 }
@@ -213,14 +213,39 @@ func showsBounds(r policy.LimitRow, d *desk) string {
 	return ""
 }
 
-// showsMissing wants an order that is stopped because a fact is not known, and passes where it is.
-func showsMissing(_ policy.LimitRow, d *desk) string {
-	for _, a := range d.asked {
-		if a.row.Value == "unknown" && a.row.Code != "" && d.any(func(b asked) bool { return b.line == a.line && b.passes() }) {
-			return ""
+// unknowns are the codes of facts that are not known, by what the table of the limits calls them. When a day began is
+// always known to the ledger.
+var unknowns = map[string]trade.Code{
+	"quote": policy.QuoteUnavailable, "sent": policy.CountUnavailable, "rejected": policy.CountUnavailable,
+	"denied": policy.CountUnavailable, "losses": policy.CountUnavailable, "exposure": policy.ExposureUnavailable,
+	"equity": policy.EquityUnavailable, "position": policy.PositionUnavailable, "loss": policy.LossUnavailable,
+}
+
+// unknown reports whether an order is stopped because a fact is not known, by any of some codes, and passes where it is.
+func (d *desk) unknown(by func(trade.Code) bool) bool {
+	return d.any(func(a asked) bool {
+		return a.row.Value == "unknown" && by(a.row.Code) && d.any(func(b asked) bool { return b.line == a.line && b.passes() })
+	})
+}
+
+// showsMissing wants an order that is stopped for lack of each fact that the limit needs.
+func showsMissing(r policy.LimitRow, d *desk) string {
+	for fact := range strings.SplitSeq(r.Facts, "; ") {
+		for word := range strings.FieldsSeq(fact) {
+			if code := unknowns[word]; code != "" && !d.unknown(func(c trade.Code) bool { return c == code }) {
+				return fmt.Sprintf("no order is stopped by %s for lack of a fact (%s), and passes with it", code, fact)
+			}
 		}
 	}
-	return "no order is stopped for lack of a fact, and passes with it"
+	return ""
+}
+
+// showsStale wants an order that is stopped because a fact is too old, and passes while it is not.
+func showsStale(_ policy.LimitRow, d *desk) string {
+	if !d.unknown(func(c trade.Code) bool { return c != "" }) {
+		return "no order is stopped by a fact that is too old, and passes by a newer one"
+	}
+	return ""
 }
 
 // showsPer wants that what one agent, symbol or rule has used up is used up for nobody else; or, of an account, for all.
@@ -264,14 +289,20 @@ func showsDay(_ policy.LimitRow, d *desk) string {
 	return ""
 }
 
-// showsSwitch wants orders on both sides of a change of the clocks, on its day, of which one is stopped and one passes.
+// showsSwitch wants orders on both sides of a change of the clocks, on its day, of which one is stopped and one passes; of
+// a limit that knows days also at the first and the last microsecond of that day, and at the first of the next.
 func showsSwitch(at time.Time) func(policy.LimitRow, *desk) string {
-	return func(_ policy.LimitRow, d *desk) string {
+	return func(r policy.LimitRow, d *desk) string {
 		_, day := ledger.DayOf(at, d.zone)
 		before := d.any(func(a asked) bool { return !a.at.Before(day.Start) && a.at.Before(at) })
 		after := d.any(func(a asked) bool { return !a.at.Before(at) && a.at.Before(day.End) })
 		if !before || !after || !d.any(asked.stopped) || !d.any(asked.passes) {
 			return "no order is judged on both sides of the change, or none is stopped, or none passes"
+		}
+		for _, edge := range []time.Time{day.Start, day.End.Add(-time.Microsecond), day.End} {
+			if strings.Contains(r.Meaning, "day") && !d.any(func(a asked) bool { return a.at.Equal(edge) }) {
+				return "no order is judged at " + edge.In(d.zone).Format(time.RFC3339Nano)
+			}
 		}
 		return ""
 	}
