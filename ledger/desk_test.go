@@ -164,18 +164,23 @@ func (d *desk) inquiry(agent string, o trade.Order, without trade.IntentID) ledg
 	}
 }
 
+// explain says what the policy makes of an order without an earlier one. What must be on record before it is recorded.
+func (d *desk) explain(agent string, o trade.Order, without trade.IntentID) (policy.Explanation, policy.Situation) {
+	q := d.inquiry(agent, o, without)
+	for _, e := range d.state.Baseline(q) {
+		d.record(e)
+	}
+	s := d.state.Situation(q, &ledger.History{})
+	return d.book.Explain(o, d.state.Facts(o.Account(), o.Symbol(), without), s), s
+}
+
 // judge judges an order without an earlier one, which it replaces or is itself.
 func (d *desk) judge(agent string, o trade.Order, without trade.IntentID) (asked, ledger.Ruling) {
 	d.t.Helper()
 	if d.restless {
 		d.restart()
 	}
-	q := d.inquiry(agent, o, without)
-	for _, e := range d.state.Baseline(q) {
-		d.record(e)
-	}
-	facts, s := d.state.Facts(o.Account(), o.Symbol(), without), d.state.Situation(q, &ledger.History{})
-	x := d.book.Explain(o, facts, s)
+	x, s := d.explain(agent, o, without)
 	a := asked{restarts: d.restarts, at: d.at, agent: agent, order: o, verdict: x.Verdict, reduces: s.Reduces}
 	for _, r := range x.Rows {
 		if r.Rule == "r" && r.Limit == d.limit {
