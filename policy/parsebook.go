@@ -274,12 +274,19 @@ func (b *bookReader) approval(v wire.Value) {
 		a.Expires = b.duration(m, "approval.expires")
 	}
 	if m, ok := f["execute_within"]; ok {
-		a.ExecuteWithin = b.duration(m, "approval.execute_within")
+		//limit:policy-execute-within An approved proposal is executed within 60 s at most: approval.execute_within.
+		if a.ExecuteWithin = b.duration(m, "approval.execute_within"); a.ExecuteWithin > time.Minute {
+			b.problem(m.Offset, "approval.execute_within", "approval.execute_within is %s; at most 60s is asked, since an approval is of the market that the person saw", a.ExecuteWithin)
+		}
 	}
 	a.TwoApprovers = b.known(f, "approval", "two_approvers_above_notional")
 	a.MaxPriceDrift = b.known(f, "approval", "max_price_drift_bps")
 	if m, ok := f["max_open_proposals"]; ok {
 		n := b.count(m, "approval.max_open_proposals")
+		//limit:policy-open-proposals An agent may have 100 open proposals at most: approval.max_open_proposals.
+		if n > 100 {
+			b.problem(m.Offset, "approval.max_open_proposals", "approval.max_open_proposals is %d; at most 100 is asked, since people read each of them", n)
+		}
 		a.MaxProposals = Count{N: int(n), Known: true}
 	}
 }

@@ -23,6 +23,8 @@ import (
 //attack:policy-duration
 //attack:policy-count
 //attack:policy-slippage
+//attack:policy-execute-within
+//attack:policy-open-proposals
 //fault:f14
 //fault:f118
 func TestConfigurationErrorsOfVersion2(t *testing.T) {
