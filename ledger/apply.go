@@ -75,6 +75,8 @@ func (s *State) control(at time.Time, e Event) {
 		s.remember(at, e)
 	case PositionStated:
 		s.state(e)
+	case PostedEnded:
+		s.endPosted(e)
 	case PolicyLoaded:
 		s.load(e)
 	case AccountSeen:

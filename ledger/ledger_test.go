@@ -538,6 +538,7 @@ func FuzzDecode(f *testing.F) {
 		Concluded{Intent: intent(1)},
 		fill(1, 1, o, "1"),
 		Flagged{Intent: intent(1), Flag: "X"},
+		PostedEnded{Account: "paper", Symbol: mustSymbol("AAPL"), By: "p", Reason: "r"},
 		Asked{intent(1)},
 		CancelAsked{Intent: intent(1), NotAfter: t0, Wanted: true},
 		CancelEnded{Intent: intent(1)},

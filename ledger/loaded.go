@@ -65,6 +65,8 @@ func decodeLoaded(o *object, kind string) (Event, bool) {
 		return AccountSeen{Account: trade.Account(o.text("account"))}, true
 	case "position_stated":
 		return o.positionStated(), true
+	case "posted_ended":
+		return o.postedEnded(), true
 	}
 	return nil, false
 }

@@ -29,7 +29,7 @@ notice also a chain that was cut or made anew.`,
   sallyport audit verify --head "$(cat head.txt)"`,
 	}
 	return parent(c, auditListCommand(a), auditShowCommand(a), auditVerifyCommand(a), auditHeadCommand(a),
-		auditResolveCommand(a), auditExportCommand(a))
+		auditResolveCommand(a), auditSettleCommand(a), auditExportCommand(a))
 }
 
 func auditListCommand(a *app) *cobra.Command {

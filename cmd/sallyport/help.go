@@ -126,7 +126,7 @@ func helpCommands(b *strings.Builder, c *cobra.Command) {
 func rank(name string) int {
 	return slices.Index([]string{
 		"demo", "init", "check", "order", "propose", "orders", "positions", "cancel", "serve", "people", "agents", "proposals", "approve",
-		"decline", "kill", "reduce", "mcp", "hook", "tool", "audit", "policy", "replay", "doctor", "backup", "version", "completion", "help", "add", "remove", "rotate", "list", "show", "verify", "head", "resolve", "export", "validate", "explain", "headroom", "test", "diff", "convert", "schema", "hash", "default",
+		"decline", "kill", "reduce", "mcp", "hook", "tool", "audit", "policy", "replay", "doctor", "backup", "version", "completion", "help", "add", "remove", "rotate", "list", "show", "verify", "head", "resolve", "settle", "export", "validate", "explain", "headroom", "test", "diff", "convert", "schema", "hash", "default",
 	}, name)
 }
 

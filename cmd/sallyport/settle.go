@@ -43,23 +43,11 @@ data directory has an owner ('sallyport people init'), before that your user's.`
 		if err != nil || outcome == trade.Unknown {
 			return usageOf(c, "%q is not accepted or rejected", show(args[1]))
 		}
-		if !c.Flags().Changed("reason") {
-			return usageOf(c, "--reason is missing")
-		}
-		reason = strings.TrimSpace(reason)
-		//limit:cli-resolve-reason The reason of a settlement has 1 to 500 characters.
-		if n := len([]rune(reason)); n < 1 || n > 500 {
-			return usageOf(c, "--reason has %d characters; 1 to 500 are asked", n)
-		}
-		g, _, err := a.openGate(ctx, reading)
+		g, by, err := a.settling(ctx, c, &reason)
 		if err != nil {
 			return err
 		}
 		defer g.Close()
-		by, err := a.settler(ctx, g)
-		if err != nil {
-			return err
-		}
 		d, err := g.Resolve(ctx, gate.Resolution{Intent: id, Outcome: outcome, By: by, Reason: reason})
 		switch {
 		case errors.Is(err, gate.ErrNotUnknown):
@@ -71,6 +59,69 @@ data directory has an owner ('sallyport people init'), before that your user's.`
 			return a.printJSON(d.AppendJSON(nil))
 		}
 		a.printf("%s", describe(d, a.color()))
+		return nil
+	})
+}
+
+// settling reads the reason of a settlement, opens the gate and names who settles.
+func (a *app) settling(ctx context.Context, c *cobra.Command, reason *string) (g opened, by string, err error) {
+	if !c.Flags().Changed("reason") {
+		return g, "", usageOf(c, "--reason is missing")
+	}
+	*reason = strings.TrimSpace(*reason)
+	//limit:cli-resolve-reason The reason of a settlement has 1 to 500 characters.
+	if n := len([]rune(*reason)); n < 1 || n > 500 {
+		return g, "", usageOf(c, "--reason has %d characters; 1 to 500 are asked", n)
+	}
+	if g, _, err = a.openGate(ctx, reading); err != nil {
+		return g, "", err
+	}
+	if by, err = a.settler(ctx, g); err != nil {
+		g.Close()
+	}
+	return g, by, err
+}
+
+func auditSettleCommand(a *app) *cobra.Command {
+	var reason, account string
+	c := &cobra.Command{
+		Use: "settle SYMBOL --account NAME --reason TEXT", Short: "Say that nothing accepted elsewhere is pending any more", Args: exactly(1),
+		Long: `What a harness reported as accepted at a venue that tells us nothing stays pending,
+as 'sallyport positions' shows it: it may be filled at any time. Look at that broker
+first; if none of it is open there any more, this releases it. Positions, and what
+Sallyport itself has sent, stay as they are. Your name and the reason go on record.`,
+		Example: "  sallyport audit settle AAPL --account alpaca \\\n      --reason \"no order is open at the broker on 30 November\"",
+	}
+	c.Flags().StringVar(&account, "account", "", "the account's `NAME`, as positions shows it (required)")
+	c.Flags().StringVar(&reason, "reason", "", "why, `TEXT` of up to 500 characters (required)")
+	withJSON(a, withCredential(a, c, yourCredential), "print what was pending as one object")
+	return runs(c, func(ctx context.Context, args []string) error {
+		symbol, ok := trade.ParseSymbol(args[0])
+		if !ok {
+			return usageOf(c, "%q is no symbol", show(args[0]))
+		}
+		if account == "" {
+			return usageOf(c, "--account is missing")
+		}
+		g, by, err := a.settling(ctx, c, &reason)
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		was, err := g.EndPosted(ctx, ledger.PostedEnded{Account: trade.Account(account), Symbol: symbol, By: by, Reason: reason})
+		switch {
+		case errors.Is(err, gate.ErrNothingPosted):
+			return finding("'sallyport positions' shows what is pending; 'sallyport orders' what Sallyport itself has open.",
+				"nothing that was reported as accepted is pending in %s of account %s", symbol, show(account))
+		case err != nil:
+			return err
+		}
+		if a.json {
+			dst := wire.AppendText(wire.AppendText([]byte{'{'}, "account", account), "symbol", symbol.String())
+			dst = wire.AppendText(wire.AppendText(dst, "pending_buys", was.PendingBuys.String()), "pending_sells", was.PendingSells.String())
+			return a.printJSON(append(dst, '}'))
+		}
+		a.printf("SETTLED  %s of account %s: buys of %s and sells of %s are pending no more\n", symbol, show(account), was.PendingBuys, was.PendingSells)
 		return nil
 	})
 }
