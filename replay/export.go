@@ -228,12 +228,12 @@ func (x *Exporter) happened(at time.Time, e ledger.Happened, before *ledger.Open
 }
 
 func (x *Exporter) position(at time.Time, a trade.Account, s trade.Symbol) {
-	held := x.state.Facts(a, s, "").Position
-	if held.Sign() < 0 {
-		return // a tape holds nothing short
+	held, average := x.state.Facts(a, s, "").Position, x.state.AveragePrice(a, s).Value
+	if held.Sign() < 0 { // a tape holds nothing short
+		held, average = trade.Decimal{}, trade.Decimal{}
 	}
 	b := wire.AppendText(wire.AppendText(x.begin(at, positionLine), "symbol", s.String()), "quantity", held.String())
-	x.end(wire.AppendText(b, "average_price", x.state.AveragePrice(a, s).Value.Money()))
+	x.end(wire.AppendText(b, "average_price", average.Money()))
 }
 
 // ended writes the end of a proposal, unless time has ended it.

@@ -100,18 +100,48 @@ func TestExportedNamesAreWhole(t *testing.T) {
 	wants(t, out.String(), `"agent":"`+name+`"`)
 }
 
+// recorder hands events to an exporter as a journal's records, a second each.
+func recorder(t *testing.T, x *replay.Exporter) func(ledger.Event) {
+	seq := 0
+	return func(e ledger.Event) {
+		t.Helper()
+		seq++
+		at := time.Date(2026, 11, 30, 15, 0, seq, 0, time.UTC)
+		if err := x.Record(journal.Record{Seq: journal.Seq(seq), At: at, Body: ledger.Encode(e)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWhatNoDecisionExplainsIsAPosition has fills of orders that are not on record: bought, sold, and sold short.
+func TestWhatNoDecisionExplainsIsAPosition(t *testing.T) {
+	var tape bytes.Buffer
+	record := recorder(t, replay.NewExporter(&tape))
+	record(ledger.KillReset{By: "sallyport", Reason: "the journal was made"})
+	record(ledger.HistoryBegan{FromStart: true})
+	symbol, _ := trade.ParseSymbol("AAPL")
+	for i, side := range []trade.Side{trade.Buy, trade.Sell, trade.Sell} {
+		record(ledger.Happened{
+			Account: "paper", Number: uint64(i + 1), What: ledger.WasFilled, Symbol: symbol, Side: side, Quantity: trade.Whole(uint32(10 - 3*i)), Price: trade.Whole(100),
+		})
+	}
+	want := `{"at":"2026-11-30T15:00:03.000000Z","position":{"symbol":"AAPL","quantity":"10","average_price":"100.00"}}
+{"at":"2026-11-30T15:00:04.000000Z","position":{"symbol":"AAPL","quantity":"3","average_price":"100.00"}}
+{"at":"2026-11-30T15:00:05.000000Z","position":{"symbol":"AAPL","quantity":"0","average_price":"0.00"}}
+`
+	if tape.String() != want {
+		t.Errorf("%s", tape.String())
+	}
+	if out, err := run(t, tape.String()); err != nil || !strings.Contains(out, `"positions":{}`) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 //attack:replay-exported
 func TestExporterForgetsWhatEndedLongAgo(t *testing.T) {
 	var tape bytes.Buffer
 	x := replay.NewExporter(&tape)
-	seq := 0
-	record := func(e ledger.Event) {
-		t.Helper()
-		seq++
-		if err := x.Record(journal.Record{Seq: journal.Seq(seq), At: time.Date(2026, 11, 30, 15, 0, seq, 0, time.UTC), Body: ledger.Encode(e)}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	record := recorder(t, x)
 	order := gatetest.Order(t, "buy", "AAPL", "1", "100")
 	id := func(n int) trade.IntentID { return trade.IntentID(fmt.Sprintf("01M8PDSPH8%016d", n)) }
 	send := func(n int) {
