@@ -120,11 +120,7 @@ func (x *Exporter) decided(at time.Time, e ledger.Decided) {
 	b = wire.AppendText(b, "agent", asTape(string(e.Origin.Agent)))
 	switch {
 	case e.Order.IsZero():
-		tool := asTape(e.Origin.Tool)
-		if tool == "" {
-			tool = "unknown"
-		}
-		b = appendInput(wire.AppendText(b, "tool", tool), e.Input)
+		b = appendInput(wire.AppendText(b, "tool", faultyTool(e)), e.Input)
 	case e.Origin.Surface == surfacePerson && e.Origin.Tool == reduceTool:
 		b = wire.AppendText(b, "tool", reduceTool)
 		b = append(wire.AppendName(b, "args"), x.ask.Encode(e.Order, e.ClientOrderID)...)
@@ -139,6 +135,16 @@ func (x *Exporter) decided(at time.Time, e ledger.Decided) {
 		return
 	}
 	x.end(b)
+}
+
+// faultyTool is the tool of what was no order. What no tool took live is of none here, whatever the caller called it: a
+// tape has tools that a caller has not.
+func faultyTool(e ledger.Decided) string {
+	unknown := func(r policy.Reason) bool { return r.Code == trade.ToolUnknown }
+	if e.Origin.Tool == "" || e.Origin.Tool == reduceTool || slices.ContainsFunc(e.Ruling.Reasons, unknown) {
+		return "unknown"
+	}
+	return asTape(e.Origin.Tool)
 }
 
 // asTape returns a text as a tape takes it: as it is, or else without what a tape does not take and cut.

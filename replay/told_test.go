@@ -180,3 +180,32 @@ func TestExporterForgetsWhatEndedLongAgo(t *testing.T) {
 		t.Errorf("a fill of long ago and one of an open order are\n%s", got)
 	}
 }
+
+// TestToolOfATapeIsNoToolOfACaller has callers that name a person's tool, and a tool that nobody knew.
+func TestToolOfATapeIsNoToolOfACaller(t *testing.T) {
+	l := newLife(t, []byte(versionOne), 1)
+	c := l.call("buy", "AAPL", "2", "100.00")
+	l.gate.Execute(t.Context(), c)
+	if !l.venue.FillWorking(l.venue.Orders()[0]) {
+		t.Fatal("it did not rest")
+	}
+	if err := l.gate.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	raw := `{"symbol":"AAPL","side":"sell","quantity":"1","order_type":"limit","limit_price":"100.00"}`
+	for _, tool := range []string{"reduce", "trade_propose", "paper_place_order_a"} {
+		l.gate.Execute(t.Context(), gate.Call{
+			Origin: gate.Origin{Agent: "bot", Surface: "mcp", Tool: tool}, Account: "paper", Tier: trade.TierExecute, Raw: []byte(raw),
+			Faults: []trade.Fault{{Code: trade.ToolUnknown, Field: "tool", Message: "it is not known"}},
+		})
+	}
+	o := replayed(t, []byte(versionOne), l.exported())
+	if len(o.said) != 4 || o.final.Positions["AAPL"].Quantity != "2" {
+		t.Fatalf("%+v", o)
+	}
+	for _, said := range o.said[1:] {
+		if said.Codes != "TOOL_UNKNOWN " {
+			t.Errorf("%+v", said)
+		}
+	}
+}
