@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -490,4 +491,37 @@ func TestSnapshotOfAnotherProcessIsNotTakenAgain(t *testing.T) {
 	update(t, j, f.put("a", half))
 	taken(6)
 	verified(t, j, Verification{Follower: &sums{}})
+}
+
+// large is a follower whose snapshots have one length, and change at their end.
+type large struct{ state [400 << 10]byte }
+
+func (l *large) Restore(Seq, []byte) error { return nil }
+
+func (l *large) Follow(Record) error { return nil }
+
+func (l *large) Snapshot(int, int) []byte {
+	l.state[len(l.state)-1]++
+	return l.state[:]
+}
+
+func TestSnapshotWritesOnlyThePagesThatChanged(t *testing.T) {
+	cfg := newConfig(t, &large{})
+	j := create(t, cfg)
+	one := func(tx *Tx) error { tx.Append("a", noon, []byte("one")); return nil }
+	update(t, j, func(tx *Tx) error { return errors.Join(one(tx), one(tx)) }) // the number 1 is stored shorter than others
+	before := logSize(t, cfg)
+	update(t, j, one)
+	if written := (logSize(t, cfg) - before) >> 12; before < 400<<10 || written > 8 {
+		t.Errorf("%d pages were written, and %d bytes for the first one", written, before)
+	}
+}
+
+func logSize(t *testing.T, cfg Config) int64 {
+	t.Helper()
+	info, err := os.Stat(cfg.Path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }

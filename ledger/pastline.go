@@ -27,17 +27,25 @@ const (
 	lineRows     = `,"rows":[`
 )
 
-func (s *State) appendPasts(dst []byte) []byte {
+// appendParts appends what of the past is in parts that stay, and appendLasts what is left of it.
+func (s *State) appendParts(dst []byte) []byte {
 	for i, name := range slices.Sorted(maps.Keys(s.accounts)) {
 		p := &s.accounts[name].past
-		p.sent.join(readSent, maxSent)
-		p.rejected.join(readTrouble, maxTroubles)
-		p.denied.join(readTrouble, maxTroubles)
-		p.closed.join(readGain, maxSent)
-		dst = appendLog(dst, lineSent, i, &p.sent, appendSent)
-		dst = appendLog(dst, lineRejected, i, &p.rejected, appendTrouble)
-		dst = appendLog(dst, lineDenied, i, &p.denied, appendTrouble)
-		dst = appendLog(dst, lineClosed, i, &p.closed, appendGain)
+		dst = p.sent.appendParts(dst, lineSent, i, readSent, maxSent, appendSent)
+		dst = p.rejected.appendParts(dst, lineRejected, i, readTrouble, maxTroubles, appendTrouble)
+		dst = p.denied.appendParts(dst, lineDenied, i, readTrouble, maxTroubles, appendTrouble)
+		dst = p.closed.appendParts(dst, lineClosed, i, readGain, maxSent, appendGain)
+	}
+	return dst
+}
+
+func (s *State) appendLasts(dst []byte) []byte {
+	for i, name := range slices.Sorted(maps.Keys(s.accounts)) {
+		p := &s.accounts[name].past
+		dst = p.sent.appendLast(dst, lineSent, i, appendSent)
+		dst = p.rejected.appendLast(dst, lineRejected, i, appendTrouble)
+		dst = p.denied.appendLast(dst, lineDenied, i, appendTrouble)
+		dst = p.closed.appendLast(dst, lineClosed, i, appendGain)
 	}
 	return dst
 }
@@ -183,13 +191,6 @@ func (s *State) findPast(line []byte, accounts []trade.Account) error {
 
 var errPast = errors.New("a line of the past is not one")
 
-// join reads the lines if something came after them, so that all can be written together.
-func (l *log[T]) join(row func(*scan) T, most int) {
-	if len(l.at) > 0 {
-		l.load(row, most)
-	}
-}
-
 // Unread returns how many bytes of what the snapshot remembers nobody has asked for yet.
 func (s *State) Unread() (n int) {
 	for _, acc := range s.accounts {
@@ -206,15 +207,19 @@ func (s *State) Unread() (n int) {
 // AtLeast returns how many bytes a snapshot surely has, but for what is forgotten in it: so that none is written only to
 // be found too large. It is found without reading anything.
 func (s *State) AtLeast() int {
-	n := 100 // of what a state without anything has
+	n, long := 100, false // of what a state without anything has
 	for _, o := range s.open {
 		n += max(len(o.line), 400)
 	}
 	for _, acc := range s.accounts {
 		p := &acc.past
 		n += 18*len(p.sent.at) + 8*(len(p.rejected.at)+len(p.denied.at)) + 6*len(p.closed.at) // of a row, with the shortest numbers
+		long = long || p.sent.long() || p.rejected.long() || p.denied.long() || p.closed.long()
 	}
-	return n + s.Unread()
+	if n += s.Unread(); long {
+		n += roomAfter(n)
+	}
+	return n
 }
 
 // newest returns the time of a line's last row, which is the sum of what its rows begin with. A line without a row has

@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"sallyport/wire"
@@ -37,38 +36,52 @@ func (l *log[T]) end(from int) (end int, full bool) {
 	return len(l.at), false
 }
 
-func appendLog[T any](dst []byte, kind string, account int, l *log[T], row func([]byte, *names, T) []byte) []byte {
-	if len(l.lines) == 0 && len(l.all) == 0 && l.forgotten == 0 {
-		return dst
+// appendParts appends all lines but the last one. Unread lines are what they were, unless something came after them.
+func (l *log[T]) appendParts(dst []byte, kind string, account int, read func(*scan) T, most int, row func([]byte, *names, T) []byte) []byte {
+	if len(l.at) > 0 {
+		l.load(read, most)
 	}
 	for _, line := range l.lines {
-		dst = append(append(appendKind(dst, kind, account), line...), '\n')
+		if !last(line) {
+			dst = append(append(appendKind(dst, kind, account), line...), '\n')
+		}
 	}
 	before := l.parts
 	l.parts = nil
-	for from, more := 0, len(l.lines) == 0; more; {
-		var end int
-		end, more = l.end(from)
+	for from := 0; ; {
+		end, full := l.end(from)
+		if !full {
+			return dst
+		}
 		p := part{from: l.gone + from, to: l.gone + end}
 		for len(before) > 0 && before[0].from < p.from {
 			before = before[1:]
 		}
-		dst = appendKind(dst, kind, account)
-		switch start := len(dst); {
-		case !more:
-			dst = l.appendRows(dst, from, end, row)
-			dst = append(strconv.AppendInt(wire.AppendName(dst, "forgotten"), l.forgotten, 10), '}')
-		case len(before) > 0 && before[0].from == p.from && before[0].to == p.to:
-			l.parts = append(l.parts, before[0])
-			dst = append(dst, before[0].line...)
-		default:
-			dst = append(l.appendRows(dst, from, end, row), '}')
-			p.line = slices.Clone(dst[start:])
-			l.parts = append(l.parts, p)
+		if len(before) > 0 && before[0].from == p.from && before[0].to == p.to {
+			p.line = before[0].line
+		} else {
+			p.line = append(l.appendRows(nil, from, end, row), '}')
 		}
-		dst, from = append(dst, '\n'), end
+		l.parts = append(l.parts, p)
+		dst = append(append(appendKind(dst, kind, account), p.line...), '\n')
+		from = end
 	}
-	return dst
+}
+
+// appendLast appends the last line, after appendParts.
+func (l *log[T]) appendLast(dst []byte, kind string, account int, row func([]byte, *names, T) []byte) []byte {
+	if n := len(l.lines); n > 0 {
+		return append(append(appendKind(dst, kind, account), l.lines[n-1]...), '\n')
+	}
+	if len(l.all) == 0 && l.forgotten == 0 {
+		return dst
+	}
+	from := 0
+	if n := len(l.parts); n > 0 {
+		from = l.parts[n-1].to - l.gone
+	}
+	dst = l.appendRows(appendKind(dst, kind, account), from, len(l.at), row)
+	return append(strconv.AppendInt(wire.AppendName(dst, "forgotten"), l.forgotten, 10), '}', '\n')
 }
 
 func appendKind(dst []byte, kind string, account int) []byte {
@@ -89,6 +102,9 @@ func (l *log[T]) appendRows(dst []byte, from, end int, row func([]byte, *names, 
 	}
 	return appendTexts(append(dst, ']'), "names", n.list)
 }
+
+// long reports whether the log is written in parts, as far as that is known without writing it.
+func (l *log[T]) long() bool { return len(l.lines) > 1 || len(l.parts) > 0 }
 
 // last reports whether a line is the last one of its log.
 func last(line []byte) bool { return !bytes.HasSuffix(line, []byte(`]}`)) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sallyport/policy"
+	"sallyport/trade"
 )
 
 // TestALongPastHasTheSameBytesWhoeverWritesIt: one state writes snapshots now and then and keeps what it has made, one
@@ -81,15 +82,52 @@ func TestDamagedPartOfThePastIsRefused(t *testing.T) {
 		s.Apply(t0.Add(time.Duration(i)*time.Second+time.Duration(i*i)*time.Microsecond), sentBy(1, "a", o, "r"))
 	}
 	good := string(s.AppendSnapshot(nil))
-	i := strings.LastIndex(good, `{"sent":`)
-	first, last := good[:i], good[i:]
+	good = strings.TrimRight(good, "\n") + "\n"
+	i, n := strings.LastIndex(good, `{"sent":`), strings.Index(good, "\n")+1
+	state, part, last := good[:i], good[:n], good[i:]
 	for name, bad := range map[string]string{
-		"no last line": first, "two last lines": good + last, "a line after the last": first + last + first[strings.Index(first, `{"sent":`):],
-		"an early last line": strings.Replace(good, "]}\n{\"sent\"", "],\"forgotten\":0}\n{\"sent\"", 1),
+		"no last line": state, "two last lines": good + last, "a line after the last": good + part, "no first line": part + last,
+		"room between lines":       strings.Replace(good, part, part+"\n", 1),
+		"an early last line":       strings.Replace(good, "]}\n{\"sent\"", "],\"forgotten\":0}\n{\"sent\"", 1),
+		"a last line before all":   last + state,
+		"a part in the last place": state + strings.Replace(last, `,"forgotten":0`, "", 1),
 	} {
 		s, err := ReadSnapshot([]byte(bad))
 		if err == nil && !panics(func() { ask(s, o, "") }) {
 			t.Errorf("%s: taken", name)
 		}
+	}
+}
+
+// TestWhatStaysOfALongPastIsInTheSamePlace: a snapshot that follows another has its length and its beginning, so that a
+// database writes little of it.
+func TestWhatStaysOfALongPastIsInTheSamePlace(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	s := began()
+	add := func(from, n int) string {
+		for i := from; i < from+n; i++ {
+			s.Apply(t0.Add(time.Duration(i)*time.Second+time.Duration(i*i)*time.Microsecond), sentBy(i, "a", o, "r"))
+			s.Apply(t0.Add(time.Duration(i)*time.Second+time.Duration(i*i)*time.Microsecond), Concluded{Intent: intent(i), Outcome: trade.Accepted, Source: FromReport})
+		}
+		return string(s.AppendSnapshot(nil))
+	}
+	if short := add(0, leastPart); short[:5] != lineFirst || strings.HasSuffix(short, "\n\n") {
+		t.Fatal("a short past is in parts, or has room")
+	}
+	lengths, before := map[int]bool{}, add(leastPart, 4000)
+	for i := range 40 {
+		now := add(5000+50*i, 50)
+		lengths[len(now)] = true
+		same := 0
+		for same < len(now) && now[same] == before[min(same, len(before)-1)] {
+			same++
+		}
+		if want := strings.Index(before, "\n"+lineFirst); same < want || want < len(strings.TrimRight(now, "\n"))/2 {
+			t.Fatalf("the first %d bytes are the same, of parts of %d and a state of %d", same, want, len(now))
+		}
+		before = now
+	}
+	if len(lengths) > 4 {
+		t.Errorf("%d lengths of 40 snapshots", len(lengths))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -16,9 +17,33 @@ import (
 // AppendSnapshot appends the state in its one canonical form: equal states have equal bytes. The first line is a JSON
 // object with what every decision needs. Each open intent has a line of its own after it, oldest first, which begins with
 // what is needed to find it: the rest is read only when the intent is, so that the many that may wait for an outcome
-// cost little.
+// cost little. A long past is different: its parts stand before the first line, and room is left at the end. So what
+// stays is in the same place in a snapshot of the same length, and a database writes only the pages that have changed.
 func (s *State) AppendSnapshot(dst []byte) []byte {
-	dst = append(dst, `{"v":1`...)
+	start := len(dst)
+	dst = s.appendParts(dst)
+	long := len(dst) > start
+	if dst = s.appendLasts(s.appendState(dst)); long {
+		dst = append(dst, bytes.Repeat([]byte{'\n'}, roomAfter(len(dst)-start))...)
+	}
+	return dst
+}
+
+// leastRoom is from how many bytes on room is left: what has fewer is written anew as quickly.
+const leastRoom = 64 << 10
+
+// roomAfter returns how much is missing to a length that is one of a few: at most a quarter of what is there.
+func roomAfter(length int) int {
+	if length < leastRoom {
+		return 0
+	}
+	step := 1 << (bits.Len(uint(length)) - 3)
+	return (step - length%step) % step
+}
+
+// appendState appends all but the past.
+func (s *State) appendState(dst []byte) []byte {
+	dst = append(dst, lineFirst+`1`...)
 	if s.kill.known {
 		dst = append(wire.AppendName(dst, "kill"), '{')
 		dst = strconv.AppendBool(wire.AppendName(dst, "off"), s.kill.off)
@@ -37,7 +62,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	for _, id := range slices.Sorted(maps.Keys(s.open)) {
 		dst = append(s.open[id].appendLine(dst), '\n')
 	}
-	return s.appendPasts(dst)
+	return dst
 }
 
 // appendControl appends what people have set. What is not set adds nothing, so that a state of the first version has the
@@ -98,8 +123,9 @@ func (a *account) appendJSON(dst []byte) []byte {
 	return append(dst, ']', '}')
 }
 
-// The fixed beginning of an open intent's line.
+// The fixed beginnings of the first line and of an open intent's.
 const (
+	lineFirst  = `{"v":`
 	lineIntent = `{"intent":"`
 	linePhase  = `","phase":"`
 	lineDigest = `","digest":"`
@@ -150,7 +176,8 @@ func (o *Open) appendWide(dst []byte) []byte {
 
 // ReadSnapshot reads what AppendSnapshot wrote.
 func ReadSnapshot(raw []byte) (*State, error) {
-	head, lines, _ := bytes.Cut(raw, []byte{'\n'})
+	parts, rest := cutParts(raw)
+	head, lines, _ := bytes.Cut(rest, []byte{'\n'})
 	v, err := wire.Read(head, wire.Limits{Bytes: maxSnapshot, Depth: maxNesting})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: the snapshot is not JSON: %w", err)
@@ -171,19 +198,35 @@ func ReadSnapshot(raw []byte) (*State, error) {
 		top.fail(s.readAccount(object{v: e}))
 	}
 	names := slices.Sorted(maps.Keys(s.accounts))
-	for len(lines) > 0 && top.err == nil {
-		var line []byte
-		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
-		if bytes.HasPrefix(line, []byte(lineIntent)) {
-			top.fail(s.findOpen(line))
-		} else {
-			top.fail(s.findPast(line, names))
-		}
-	}
+	top.fail(s.findLines(parts, names))
+	top.fail(s.findLines(lines, names))
 	if top.err != nil {
 		return nil, fmt.Errorf("ledger: snapshot: %w", top.err)
 	}
 	return s, nil
+}
+
+// cutParts returns the lines that stand before the first one, and what follows without the room.
+func cutParts(raw []byte) (parts, rest []byte) {
+	if bytes.HasPrefix(raw, []byte(lineFirst)) {
+		return nil, raw
+	}
+	i := bytes.Index(raw, []byte("\n"+lineFirst)) + 1
+	return raw[:i], bytes.TrimRight(raw[i:], "\n")
+}
+
+// findLines takes in the lines after or before the first one.
+func (s *State) findLines(lines []byte, accounts []trade.Account) (err error) {
+	for len(lines) > 0 && err == nil {
+		var line []byte
+		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
+		if bytes.HasPrefix(line, []byte(lineIntent)) {
+			err = s.findOpen(line)
+		} else {
+			err = s.findPast(line, accounts)
+		}
+	}
+	return err
 }
 
 // findOpen takes an open intent's line in, read only as far as it is needed to find the intent again.
