@@ -83,8 +83,17 @@ func Read(raw []byte, lim Limits) (Value, error) {
 	if len(raw) > lim.Bytes {
 		return Value{}, &Error{TooLarge: true, Reason: fmt.Sprintf("%d bytes, at most %d are read", len(raw), lim.Bytes)}
 	}
+	text := string(raw)
+	if v, ok := readPlain(text, lim.Depth); ok {
+		return v, nil
+	}
+	return decode(raw, text, lim)
+}
+
+// decode is Read by the decoder, which says of every fault what and where it is.
+func decode(raw []byte, text string, lim Limits) (Value, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
-	r := reader{d: d, text: string(raw)}
+	r := reader{d: d, text: text}
 	v, err := r.value(lim.Depth)
 	if err == nil {
 		err = r.end()
