@@ -109,6 +109,7 @@ type Gate struct {
 	looked  time.Time              // when a stop file was last looked for; under the journal's lock
 	halted  []ledger.Stop          // what limits have stopped in this update; under the journal's lock
 	tokens  atomic.Pointer[tokens]
+	looking looking      // at the tokens
 	changes atomic.Int64 // of who may do what, by this process
 	peaked  atomic.Int64 // when a new peak of the day was looked for, in microseconds
 	memory  *memory      // of a gate in memory; nil otherwise

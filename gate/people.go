@@ -189,66 +189,6 @@ func (g *Gate) IdentifyTelegram(ctx context.Context, user, chat int64) (Person, 
 	return Person{name: found.Name, channel: channel, hash: found.Hash}, nil
 }
 
-// tokens are the agents' tokens as they were a moment ago, for every call that an agent makes.
-type tokens struct {
-	at     time.Time
-	byHash map[string]ledger.Grant
-}
-
-// tokensFor is how long a look at the tokens is good. What this process itself changes counts at once.
-//
-//limit:gate-token-age A token that another process has rotated or removed is refused after 50 milliseconds at the latest.
-const tokensFor = 50 * time.Millisecond
-
-// grants returns the tokens, as they were at most a moment ago.
-func (g *Gate) grants(ctx context.Context) (map[string]ledger.Grant, error) {
-	if t := g.tokens.Load(); t != nil && time.Since(t.at) < tokensFor {
-		return t.byHash, nil
-	}
-	return g.grantsNow(ctx)
-}
-
-// grantsNow returns the tokens as they are on record.
-func (g *Gate) grantsNow(ctx context.Context) (map[string]ledger.Grant, error) {
-	t := &tokens{at: time.Now(), byHash: map[string]ledger.Grant{}}
-	changes := g.changes.Load()
-	err := g.journal.Read(ctx, func() error {
-		for _, x := range g.follow.state.Grants() {
-			t.byHash[x.Hash] = x
-		}
-		return nil
-	})
-	if err == nil {
-		g.tokens.Store(t)
-	}
-	if g.changes.Load() != changes { // this process has changed them meanwhile
-		g.tokens.Store(nil)
-	}
-	return t.byHash, err
-}
-
-// Authenticate recognises an agent by its token.
-//
-//limit:gate-token Only a token that the owner has made lets an agent in, with the name and at most the tier that it carries.
-func (g *Gate) Authenticate(ctx context.Context, token, channel string) (ledger.Grant, error) {
-	all, err := g.grants(ctx)
-	if err != nil {
-		return ledger.Grant{}, err
-	}
-	found, ok := all[hashOf(token)]
-	if !ok { // another process may just have made it
-		if all, err = g.grantsNow(ctx); err != nil {
-			return ledger.Grant{}, err
-		}
-		found, ok = all[hashOf(token)]
-	}
-	if !ok || !strings.HasPrefix(token, agentPrefix) {
-		return ledger.Grant{}, g.wrongCredential(ctx, attempt{action: "authenticate", by: "unknown", channel: channel},
-			refusal(policy.TokenUnknown, "the token is no agent's"))
-	}
-	return found, nil
-}
-
 // listed refuses a person who is gone or has another credential.
 func (g *Gate) listed(by Person) *Refusal {
 	_, r := g.personNow(by)

@@ -1,12 +1,15 @@
 package gate_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sallyport/gate"
@@ -115,6 +118,47 @@ func TestTokenThatAnotherProcessEndsIsRefusedSoon(t *testing.T) {
 	if grant, err := o.Authenticate(ctx, token, "test"); err == nil {
 		t.Fatalf("%+v is still let in", grant)
 	}
+}
+
+// TestCallersOfTheSameMomentLookAtTheTokensOnce counts looks: each takes a turn at the journal, between two commits.
+func TestCallersOfTheSameMomentLookAtTheTokensOnce(t *testing.T) {
+	const callers = 50
+	synctest.Test(t, func(t *testing.T) {
+		var looks atomic.Int64
+		var held atomic.Bool
+		release := make(chan struct{})
+		o := newOffice(t, func(c *gate.Config) {
+			*c = gate.WithStep(*c, func(step string) {
+				if step == "tokens read" && held.Load() {
+					looks.Add(1)
+					<-release
+				}
+			})
+		})
+		token := must(o.AddAgent(ctx, o.olga, "bot", trade.TierPropose))(t)
+		must(o.Authenticate(ctx, token, "test"))(t)
+		time.Sleep(gate.TokensFor)
+		held.Store(true)
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				if grant, err := o.Authenticate(ctx, token, "test"); err != nil || grant.Agent != "bot" {
+					t.Errorf("%+v, %v", grant, err)
+				}
+			})
+		}
+		synctest.Wait() // one looks, and all others wait for it
+		gone, leave := context.WithCancel(ctx)
+		leave()
+		if _, err := o.Authenticate(gone, token, "test"); !errors.Is(err, context.Canceled) {
+			t.Errorf("who has gone is answered %v", err)
+		}
+		close(release)
+		wg.Wait()
+		if n := looks.Load(); n != 1 {
+			t.Errorf("%d callers looked %d times", callers, n)
+		}
+	})
 }
 
 // TestTokenThatAnotherProcessMadeIsTakenAtOnce: who was shown a token may use it.
