@@ -42,21 +42,17 @@ func Diff(old, new *Rulebook) []Change {
 	if !old.IsValid() || !new.IsValid() {
 		return nil
 	}
+	was, is := newBench(old), newBench(new)
 	var out []Change
 	for _, e := range append(settingEdits(old, new), ruleEdits(old, new)...) {
 		alone := *old
 		alone.rules = slices.Clone(old.rules)
 		e.apply(&alone)
-		out = append(out, e.search(old, &alone, new))
+		c := Change{Path: e.path, Old: e.old, New: e.new, Leans: e.leans}
+		c.search(e.cases, was.stepFor, newBench(&alone).stepFor, is.stepFor)
+		out = append(out, c)
 	}
 	return out
-}
-
-// search judges the cases of an edit before and after it.
-func (e edit) search(old, alone, new *Rulebook) Change {
-	c := Change{Path: e.path, Old: e.old, New: e.new, Leans: e.leans}
-	c.search(e.cases, old.stepFor, alone.stepFor, new.stepFor)
-	return c
 }
 
 // search looks for the cases that show a change best: by the old policy, by it with this change alone, and by the new one.
@@ -64,10 +60,11 @@ func (c *Change) search(cases []Case, old, alone, new func(Case) step) {
 	best := [2]int{}
 	c.Tried = len(cases)
 	for _, x := range cases {
-		before, after, whole := old(x), alone(x), new(x)
+		before, after := old(x), alone(x)
 		if before == after {
 			continue
 		}
+		whole := new(x)
 		w := &Witness{Case: x, Before: before.String(), After: after.String(), Whole: whole.String()}
 		w.Both = whole != before && (whole > before) == (after > before)
 		score := 1
@@ -90,18 +87,57 @@ func (c *Change) search(cases []Case, old, alone, new func(Case) step) {
 	}
 }
 
+// bench judges many cases by one policy, each by the rules alone that can be about its symbol.
+type bench struct {
+	book *Rulebook
+	near map[trade.Symbol]*Rulebook
+}
+
+func newBench(b *Rulebook) bench { return bench{b, map[trade.Symbol]*Rulebook{}} }
+
 // stepFor is the verdict on a case as one of four.
-func (b *Rulebook) stepFor(c Case) step {
-	v := b.Evaluate(c.Order, c.Facts, c.Situation)
-	switch {
-	case len(v.Halts) > 0:
-		return halts
-	case v.Effect == Deny:
-		return denies
-	case v.Effect == Hold:
-		return holds
+func (b bench) stepFor(c Case) step {
+	near := b.near[c.Order.Symbol()]
+	if near == nil {
+		near = b.book.near(c.Order.Symbol())
+		b.near[c.Order.Symbol()] = near
 	}
-	return passes
+	return near.stepFor(c)
+}
+
+// near is the policy without the rules that list other symbols. It judges an order in this one as the whole policy does,
+// which it is where no rule is about the symbol: an exit is then judged by all of them.
+func (b *Rulebook) near(s trade.Symbol) *Rulebook {
+	n, some := *b, false
+	n.rules = nil
+	for i := range b.rules {
+		if r := &b.rules[i]; r.match.symbols == nil || r.match.symbols[s] {
+			n.rules = append(n.rules, *r)
+			some = some || !r.deny && r.match.lists(s)
+		}
+	}
+	if !some {
+		return b
+	}
+	return &n
+}
+
+// stepFor is the verdict on a case as one of four: what Evaluate says, without what would pass in its place.
+func (b *Rulebook) stepFor(c Case) step {
+	if !b.IsValid() {
+		return denies
+	}
+	j := judge{book: b, o: c.Order, f: c.Facts, s: c.Situation}
+	if j.lets(nil) {
+		return passes
+	}
+	switch said := j.collect(); {
+	case len(said.v.Halts) > 0:
+		return halts
+	case said.denied, len(said.v.Reasons) == 0:
+		return denies
+	}
+	return holds
 }
 
 // Word says which way a change goes.

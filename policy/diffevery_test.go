@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sallyport/policy"
 )
 
@@ -85,4 +87,18 @@ func checkOneWay(t *testing.T, what string, changes []policy.Change, looser, tig
 			t.Errorf("%s: %s", what, policy.AppendChanges(nil, changes))
 		}
 	}
+}
+
+// TestComparisonJudgesAsThePolicy: what is left out to be quick changes no verdict.
+func TestComparisonJudgesAsThePolicy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		_, b := drawBook(t)
+		for range 10 {
+			o, f, s := drawCase(t)
+			evaluated, compared, near := b.Steps(policy.Case{Order: o, Facts: f, Situation: s})
+			if evaluated != compared || evaluated != near {
+				t.Fatalf("%s: evaluated %s, compared %s, by the rules near it %s", o.Line(), evaluated, compared, near)
+			}
+		}
+	})
 }

@@ -186,18 +186,17 @@ func (r *bookRule) limitEdits(n *bookRule, k kind, books []*Rulebook) (out []edi
 	if p == nil && q == nil {
 		return nil
 	}
+	var cases []Case // the same of every bound
 	add := func(path, was, is, leans string, l *limit) {
-		if was != is {
-			var cases []Case
-			for i, x := range []*bookRule{r, n} {
-				for _, at := range x.spots(books[i]) {
-					cases = append(cases, at.acrossLimits(p, q)...)
-				}
-			}
-			out = append(out, edit{path: "rules." + r.id + ".limits." + path, old: was, new: is, leans: leans, cases: cases, apply: func(b *Rulebook) {
-				b.rules[b.find(r.id)].replace(k, l)
-			}})
+		if was == is {
+			return
 		}
+		if len(out) == 0 {
+			cases = append(r.acrossLimits(books[0], p, q), n.acrossLimits(books[1], p, q)...)
+		}
+		out = append(out, edit{path: "rules." + r.id + ".limits." + path, old: was, new: is, leans: leans, cases: cases, apply: func(b *Rulebook) {
+			b.rules[b.find(r.id)].replace(k, l)
+		}})
 	}
 	switch {
 	case p == nil:
@@ -230,6 +229,14 @@ func (u unit) showKnown(k Known) string {
 		return ""
 	}
 	return u.show(k.Value)
+}
+
+// acrossLimits are orders that the rule is about at the bounds of two limits of one kind.
+func (r *bookRule) acrossLimits(b *Rulebook, p, q *limit) (out []Case) {
+	for _, at := range r.spots(b) {
+		out = append(out, at.acrossLimits(p, q)...)
+	}
+	return out
 }
 
 // acrossLimits are orders at the bounds of two limits of one kind, as each of the two counts.

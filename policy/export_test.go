@@ -51,3 +51,13 @@ func (e Explanation) AppendTable(dst []byte) []byte {
 	}
 	return dst
 }
+
+// Steps are what a policy makes of a case: as Evaluate says, as a comparison says, and as it says by the rules near it.
+func (b *Rulebook) Steps(c Case) (evaluated, compared, near string) {
+	v := b.Evaluate(c.Order, c.Facts, c.Situation)
+	evaluated = v.Effect.String()
+	if len(v.Halts) > 0 {
+		evaluated = halts.String()
+	}
+	return evaluated, b.stepFor(c).String(), newBench(b).stepFor(c).String()
+}

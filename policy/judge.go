@@ -152,6 +152,11 @@ func (c *sentence) never(r Reason) { c.deny(r, time.Time{}) }
 // verdict collects every reason: those of the position, the instrument and the exits, that no rule matches, then by rule
 // in the order of the file its effect, what it allows, its session and its limits in the order in which they are published.
 func (j *judge) verdict() Verdict {
+	c := j.collect()
+	return j.finish(&c)
+}
+
+func (j *judge) collect() sentence {
 	c := sentence{cures: true}
 	j.sized = false
 	j.protect(&c, "", "no_short", j.positionReason)
@@ -173,7 +178,7 @@ func (j *judge) verdict() Verdict {
 			j.ruleReasons(&c, r)
 		}
 	}
-	return j.finish(&c)
+	return c
 }
 
 func (j *judge) finish(c *sentence) Verdict {
