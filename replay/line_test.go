@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sallyport/policy"
 	"sallyport/replay"
 	"sallyport/wire"
 )
@@ -65,11 +66,17 @@ func FuzzTape(f *testing.F) {
 		`"kill":{"scope":"everything","by":"ann","reason":"x"}`, `"reset":{"scope":"everything","by":"ann","reason":"x"}`,
 		`"intent":{"id":"p","agent":"bot","tool":"trade_propose","args":{"symbol":"AAPL","side":"buy","quantity":"1","order_type":"limit","limit_price":"1.00"}}`,
 		`"approve":{"intent":"p","by":"ann"}`, `"cancel":{"intent":"p"}`, `"position":{"symbol":"AAPL","quantity":"5","average_price":"0"}`, `"account":{"cash":"1","equity":"2"}`)
+	out := at(quoteBody, `"policy":`+strings.ReplaceAll(wide, "\n", ""), asks("a", `"side":"buy","quantity":"4","type":"limit","limit_price":"1.00","stop_loss":"0.50"`),
+		`"fill":{"intent":"a","quantity":"3","price":"1.00"}`, `"fill":{"intent":"a/exits","quantity":"1","price":"1.00"}`,
+		`"kill":{"scope":"everything","by":"ann","reason":"x","keep":true}`, `"cancel":{"intent":"a"}`, `"cancel":{"intent":"a/exits"}`, reduces("r", "ann", "1"),
+		reduces("much", "ann", "9"), `"fill":{"intent":"r","quantity":"1","price":"1.00"}`, `"fill":{"intent":"much","quantity":"1","price":"1.00"}`,
+		`"kill":{"scope":"symbol:AAPL","by":"agent:bot","reason":"x","all":true}`)
 	f.Add([]byte(page))
+	f.Add([]byte(out))
 	f.Add(bytes.ReplaceAll([]byte(page), []byte("paper"), []byte("\x00")))
 	f.Fuzz(func(t *testing.T, tape []byte) {
-		first, err := run(t, string(tape))
-		again, errAgain := run(t, string(tape))
+		first, err := told(t, tape)
+		again, errAgain := told(t, tape)
 		if first != again || fmt.Sprint(err) != fmt.Sprint(errAgain) {
 			t.Fatalf("two replays differ:\n%s%v\n%s%v", first, err, again, errAgain)
 		}
@@ -81,4 +88,17 @@ func FuzzTape(f *testing.F) {
 			}
 		}
 	})
+}
+
+// told replays a tape under the default policy, and ends what came of it with what its fills come to.
+func told(t *testing.T, tape []byte) (string, error) {
+	t.Helper()
+	var out, fills bytes.Buffer
+	err := replay.Run(t.Context(), replay.Config{
+		Policy: policy.Default(),
+		Fills: func(x replay.Fill) {
+			fmt.Fprintf(&fills, `{"fill":"%d %s %s %t %s %s %t"}`+"\n", x.Intent, x.Symbol, x.Side, x.Exits, x.Quantity, x.Price, x.Sent)
+		},
+	}, bytes.NewReader(tape), &out)
+	return out.String() + fills.String(), err
 }
