@@ -67,8 +67,9 @@ func (g *Gate) Brief(ctx context.Context, id trade.IntentID) (Brief, error) {
 	}
 	v := g.policy.view()
 	b.Unvalued = v.Book != nil && b.Worth.Sign() <= 0
-	if b.Policy = v.SHA256; v.Book != nil && v.Book.Approval().MaxPriceDrift.Known {
-		b.Drift = v.Book.Approval().MaxPriceDrift.Value.String()
+	b.Policy = v.SHA256
+	if bound, asked, ok := drift(v.Book, b.Decision.Order); ok && (asked || b.Decision.Hold.Shown != (ledger.Mark{})) {
+		b.Drift = bound.String()
 	}
 	if q, found, err := g.Quote(ctx, b.Decision.Order.Symbol()); err == nil && found {
 		b.Quote = &q

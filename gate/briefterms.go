@@ -85,6 +85,8 @@ func (b Brief) money() string {
 		worth, known = b.Worth, true
 	}
 	switch {
+	case byQuote && b.Decision.Order.LimitPrice().Sign() == 0:
+		line = fmt.Sprintf("Value %s USD at the quote when it was proposed; the market decides what it costs\n", worth.Money())
 	case byQuote:
 		line = fmt.Sprintf("Worst-case value %s USD (at the quote when it was proposed)\n", worth.Money())
 	case known && o.ByAmount():

@@ -95,7 +95,7 @@ func TestApprovedPermissionNeedsAsManyPersonsAsItIsWorth(t *testing.T) {
 		"two, dearer at the hook": {"5001", 2, true, "allow"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRoom(t, marketBook(approvalBlock(`"two_approvers_above_notional": "2000"`)))
+			r := newRoom(t, marketBook(approvalBlock(`"two_approvers_above_notional": "2000", "max_price_drift_bps": "1000000"`)))
 			if tt.by == 2 {
 				r.x.set("AAPL", "250", "250.10")
 			}

@@ -46,9 +46,25 @@ func above(amount policy.Known, bound trade.Decimal) bool {
 	return !amount.Known || amount.Value.Cmp(bound) > 0
 }
 
-// shownQuote is the quote that people are shown of a proposal, where the policy bounds how far it may move.
+// usualDrift is how far the quote of an order without a price of its own may move, in basis points, where the policy does
+// not say.
+const usualDrift = 100
+
+// drift is how far the quote may move between a proposal and its execution, in basis points; ok is false if as far as it
+// likes, which is so of an order whose own terms bound what it costs. asked is true if the policy says it.
+func drift(book *policy.Rulebook, o trade.Order) (bound trade.Decimal, asked, ok bool) {
+	switch {
+	case book == nil:
+		return bound, false, false
+	case book.Approval().MaxPriceDrift.Known:
+		return book.Approval().MaxPriceDrift.Value, true, true
+	}
+	return trade.Whole(usualDrift), false, !o.ByAmount() && o.LimitPrice().Sign() == 0
+}
+
+// shownQuote is the quote that people are shown of a proposal, where it is bounded how far it may move.
 func (j *judgement) shownQuote() ledger.Mark {
-	if j.policy.Book == nil || !j.policy.Book.Approval().MaxPriceDrift.Known {
+	if _, _, ok := drift(j.policy.Book, j.call.Order); !ok {
 		return ledger.Mark{}
 	}
 	if m, ok := j.look.mark(j.policy.Book, j.at)(j.call.Order.Symbol()); ok {
@@ -57,14 +73,16 @@ func (j *judgement) shownQuote() ledger.Mark {
 	return ledger.Mark{}
 }
 
-// drifted says that the quote has moved too far since the order was proposed. Without a quote then, or now, nobody knows.
+// drifted says that the quote has moved too far since the order was proposed. Without a quote then, or now, nobody knows;
+// where the policy does not ask for it, a person who was shown that there is no quote has decided without one.
 //
 //limit:gate-price-drift A proposal whose quote has moved by more than max_price_drift_bps on either side since it was made is not executed: PRICE_DRIFT_EXCEEDS_LIMIT.
+//limit:gate-usual-drift Where a policy of version 2 has no max_price_drift_bps, the quote of an approved order without a limit price may have moved by 100 basis points.
 func (j *judgement) drifted(open *ledger.Open) []policy.Reason {
-	if j.policy.Book == nil || !j.policy.Book.Approval().MaxPriceDrift.Known {
+	bound, asked, ok := drift(j.policy.Book, open.Order)
+	if !ok || !asked && open.Hold.Shown == (ledger.Mark{}) {
 		return nil
 	}
-	bound := j.policy.Book.Approval().MaxPriceDrift.Value
 	was := open.Hold.Shown
 	now, known := j.look.mark(j.policy.Book, j.at)(open.Order.Symbol())
 	r := policy.Reason{

@@ -87,7 +87,7 @@ func TestWithoutAQuoteNothingIsCheap(t *testing.T) {
 //
 //attack:gate-two-approvers
 func TestMorePersonsMustApproveWhatIsWorthMoreNow(t *testing.T) {
-	r := newRoom(t, wideBook())
+	r := newRoom(t, strings.Replace(wideBook(), `"two_approvers`, `"max_price_drift_bps": "2000", "two_approvers`, 1))
 	d := r.Execute(ctx, terms(t, "buy 6 market"))
 	if d.Verdict != policy.Hold || d.Hold.Approvers != 1 {
 		t.Fatalf("%s", d.AppendJSON(nil))
@@ -165,5 +165,41 @@ func TestADenialOfEveryRuleFitsOnRecord(t *testing.T) {
 			t.Errorf("%s: %s", word, codes)
 		}
 		r.want(t, "buy AAPL 1@101", "allow")
+	}
+}
+
+// TestAMarketOrderIsNotApprovedForeverMore: the policy says nothing of how far the quote may move.
+//
+//attack:gate-usual-drift
+func TestAMarketOrderIsNotApprovedForeverMore(t *testing.T) {
+	r := newRoom(t, strings.Replace(wideBook(), `"700.00"`, `"7000000.00"`, 1))
+	for _, c := range []struct {
+		line, bid, ask string
+		want           trade.Code
+	}{
+		{"buy 6 market", "101", "101.10", ""},
+		{"buy 6 market", "101.01", "101.10", policy.PriceDriftExceeds},
+		{"buy 6 stop stop_price=110", "98", "98.10", policy.PriceDriftExceeds},
+		{"buy 6 market", "", "", policy.PriceDriftExceeds},
+		{"buy 6 limit limit_price=200", "150", "150.10", ""},
+		{"buy 6 stop_limit stop_price=110 limit_price=200", "150", "150.10", ""},
+	} {
+		r.x.set("AAPL", "100", "100.10")
+		d := r.Execute(ctx, terms(t, c.line))
+		if d.Verdict != policy.Hold {
+			t.Fatalf("%s: %s", c.line, d.AppendJSON(nil))
+		}
+		text := must(r.Brief(ctx, d.Intent))(t).Text()
+		if bounded := strings.Contains(c.line, "limit_price"); bounded == strings.Contains(text, "within 100 basis points") {
+			t.Errorf("%s:\n%s", c.line, text)
+		}
+		if c.bid == "" {
+			r.x.remove("AAPL")
+		} else {
+			r.x.set("AAPL", c.bid, c.ask)
+		}
+		if _, code := r.approve(t, r.anna, d); code != c.want {
+			t.Errorf("%s at %s: %s, want %s", c.line, c.bid, code, c.want)
+		}
 	}
 }

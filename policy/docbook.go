@@ -35,7 +35,7 @@ const bookKeys = "```\n" + `
 | ` + "`currency`" + ` | USD, the only one of this release |
 | ` + "`timezone`" + ` | the time zone whose days are counted by, such as America/New_York |
 | ` + "`quotes`" + ` | needed by every limit that needs a quote. ` + "`sources`, `max_age` and `max_spread_bps`" + ` are required in it, and with more than one source ` + "`max_divergence_bps`" + `; ` + "`market_slippage_bps`" + ` is how far beyond the quote an order at the market's price is valued, and required by limits that value one |
-| ` + "`approval`" + ` | what wins over the configuration about proposals; every key in it may be left out |
+| ` + "`approval`" + ` | what wins over the configuration about proposals; every key in it may be left out. Without ` + "`max_price_drift_bps`" + ` the quote of an approved order that has no limit price may have moved by 100 |
 | ` + "`rules`" + ` | 1 to 256 rules |
 | ` + "`rules[].match`" + ` | which orders the rule is about; every list in it must take the order. ` + "`symbols`" + ` is required unless the rule denies. Left out, ` + "`sides`, `agents`" + ` take all; ` + "`order_types`, `time_in_force`, `asset_classes`" + ` take limit, day and us_equity, or everything if the rule denies. The words of ` + "`order_types`" + ` are limit, market, stop, stop_limit, those of ` + "`time_in_force`" + ` day, gtc, ioc, fok, opg, cls |
 | ` + "`rules[].require`" + ` | ` + "`session`" + `: regular, or extended for that and the hours around it; ` + "`stop_loss`" + `: true, if every entry must bring one |
