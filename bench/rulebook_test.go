@@ -9,6 +9,7 @@ import (
 	"github.com/cedar-policy/cedar-go"
 
 	"sallyport/dialect"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -20,14 +21,6 @@ type counter struct {
 	state   *ledger.State
 	order   trade.Order
 	inquiry ledger.Inquiry
-}
-
-func decimal(t testing.TB, text string) trade.Decimal {
-	d, ok := trade.ParseDecimal(text)
-	if !ok {
-		t.Fatalf("%s is no decimal", text)
-	}
-	return d
 }
 
 func draft(t testing.TB, side, symbol, quantity, price string) trade.Order {
@@ -78,10 +71,10 @@ func newCounter(t testing.TB) *counter {
 		})
 		s.Apply(before, ledger.Concluded{Intent: id, Outcome: trade.Accepted, Source: ledger.FromBroker})
 	}
-	mark := ledger.Mark{Bid: decimal(t, "99.99"), Ask: decimal(t, "100")}
+	mark := ledger.Mark{Bid: gatetest.Decimal("99.99"), Ask: gatetest.Decimal("100")}
 	d := &counter{book: book, state: s, order: draft(t, "buy", "AAPL", "10", "100.00")}
 	d.inquiry = ledger.Inquiry{
-		At: at, Zone: zone, Agent: "bot", Order: d.order, Cash: policy.Known{Value: decimal(t, "1000000"), Known: true},
+		At: at, Zone: zone, Agent: "bot", Order: d.order, Cash: policy.Known{Value: gatetest.Decimal("1000000"), Known: true},
 		Quote:      policy.QuoteFact{Bid: mark.Bid, Ask: mark.Ask, Last: mark.Bid, Age: time.Second},
 		Instrument: policy.InstrumentFact{Instrument: trade.USEquity(d.order.Symbol())},
 		Session:    policy.SessionFact{Regular: true}, Mark: func(trade.Symbol) (ledger.Mark, bool) { return mark, true },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/market"
 	"sallyport/policy"
@@ -94,13 +95,7 @@ func (v view) Instrument(s trade.Symbol) policy.InstrumentFact {
 
 func (v view) Session(time.Time) policy.SessionFact { return policy.SessionFact{Regular: v.open} }
 
-func dec(s string) trade.Decimal {
-	d, ok := trade.ParseDecimal(s)
-	if !ok {
-		panic(s)
-	}
-	return d
-}
+func dec(s string) trade.Decimal { return gatetest.Decimal(s) }
 
 // book is a policy of version 2 with one rule of those limits, and an approval block.
 func book(limits string, approval ...string) string {

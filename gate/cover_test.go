@@ -29,7 +29,7 @@ func TestAPersonCoversAShortUnderAStop(t *testing.T) {
 	refused(call(t, "buy", "AAPL", "11", "101"))
 	refused(call(t, "sell", "AAPL", "1", "101"))
 	refused(call(t, "buy", "MSFT", "1", "101"))
-	refused(terms(t, "buy $100 market"))
+	refused(terms(t, "buy $100 AAPL market"))
 	r.v.rests = true
 	four := must(r.Reduce(ctx, r.ben, call(t, "buy", "AAPL", "4", "101").Order))(t)
 	if four.State != ledger.Succeeded || four.OrderStatus() != "working" {

@@ -23,7 +23,7 @@ type bracket struct {
 func newBracket(t *testing.T) *bracket {
 	t.Helper()
 	c := &bracket{b: &gatetest.Broker{Default: gatetest.Trade}}
-	sym, _ := trade.ParseSymbol("AAPL")
+	sym := gatetest.Symbol("AAPL")
 	c.room = newRoom(t, book(`"order_quantity": {"deny_above": "100"}`), func(cfg *gate.Config) {
 		c.b.Now, cfg.Broker = cfg.Now, c.b
 	})
@@ -101,7 +101,7 @@ func TestStopLeavesTheExitsOfAPosition(t *testing.T) {
 	if after := len(c.journalText(t)); after != before {
 		t.Errorf("each look adds to the record: %d bytes, then %d", before, after)
 	}
-	sym, _ := trade.ParseSymbol("AAPL")
+	sym := gatetest.Symbol("AAPL")
 	c.clock.pass(time.Second)
 	c.b.Show(sym, dec("89"), dec("90"))
 	if err := c.Recover(ctx); err != nil {
@@ -219,7 +219,7 @@ func TestStopLeavesStopsThatProtect(t *testing.T) {
 	d := newRoom(t, book(`"order_quantity": {"deny_above": "100"}, "denials_per_minute": {"halt_above": "1"}`), func(cfg *gate.Config) {
 		b.Now, cfg.Broker = cfg.Now, b
 	})
-	sym, _ := trade.ParseSymbol("AAPL")
+	sym := gatetest.Symbol("AAPL")
 	b.Show(sym, dec("100"), dec("100.10"))
 	order := func(side string, terms map[string]string) ledger.Decision {
 		t.Helper()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/policy"
 	"sallyport/trade"
 )
@@ -61,7 +62,7 @@ func TestHeadroomIsWhatPasses(t *testing.T) {
 	for _, version := range []string{openPolicy, book(`"order_notional": {"deny_above": "2345"}, "gross_exposure": {"deny_above": "3000"}`)} {
 		d := newRoom(t, version)
 		d.want(t, "buy AAPL 7@100.10", "allow")
-		sym, _ := trade.ParseSymbol("AAPL")
+		sym := gatetest.Symbol("AAPL")
 		for _, r := range d.checker(t, nil).Headroom("local", "paper", sym) {
 			ask := func(q trade.Decimal) policy.Effect {
 				return d.checker(t, nil).Check(call(t, r.Side.String(), "AAPL", q.String(), r.Price.String())).Verdict

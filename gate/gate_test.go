@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -260,21 +261,10 @@ func TestLateAnswerSettlesAnUnknownOutcome(t *testing.T) {
 	d := g.Execute(ctx, call(t, "buy", "AAPL", "10", "150.00"))
 	wantDecision(t, d, policy.Allow, ledger.OutcomeUnknown, "")
 	close(release)
-	eventually(t, "the late answer", func() bool {
+	gatetest.Until(t, "the late answer does not come", func() bool {
 		now, _, err := g.History(ctx, d.Intent)
 		return err == nil && now.State == ledger.Failed
 	})
-}
-
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for range 2000 {
-		if done() {
-			return
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	t.Fatalf("%s did not come", what)
 }
 
 //fault:f22

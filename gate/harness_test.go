@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/journal"
 	"sallyport/ledger"
 	"sallyport/policy"
@@ -201,37 +202,14 @@ func shared(c *gate.Config) { c.Shared = true }
 
 func reopen(t testing.TB, cfg gate.Config) *gate.Gate {
 	t.Helper()
-	g, err := gate.Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
-}
-
-func parse(t testing.TB, side, symbol, quantity, price string) (trade.Order, []trade.Fault) {
-	t.Helper()
-	text := func(name, v string) trade.Text { return trade.Text{Name: name, Value: v, Kind: trade.IsText} }
-	o, _, faults := trade.Parse(trade.Draft{
-		Account: "paper", Symbol: text("symbol", symbol), Side: text("side", side), Quantity: text("quantity", quantity),
-		Type: text("order_type", "limit"), LimitPrice: text("limit_price", price), TimeInForce: text("time_in_force", "day"),
-	})
-	return o, faults
+	return gatetest.Open(t, cfg)
 }
 
 // call builds a call; what is no order becomes its faults.
 func call(t testing.TB, side, symbol, quantity, price string, edit ...func(*gate.Call)) gate.Call {
 	t.Helper()
-	o, faults := parse(t, side, symbol, quantity, price)
-	c := gate.Call{
-		Origin: gate.Origin{Agent: "local", Surface: "mcp", Harness: "claude", Session: "s1", Tool: "paper_place_order_a"},
-		Tier:   trade.TierExecute, Account: "paper", Order: o, Faults: faults,
-		Raw: []byte(side + " " + quantity + " " + symbol + " " + price),
-	}
+	c := gatetest.Call(t, side, symbol, quantity, price)
+	c.Origin.Session, c.Dialect, c.Raw = "s1", "", []byte(side+" "+quantity+" "+symbol+" "+price)
 	for _, f := range edit {
 		f(&c)
 	}

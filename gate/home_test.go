@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/journal"
 	"sallyport/ledger"
 	"sallyport/policy"
@@ -362,7 +363,7 @@ type endlessVenue struct {
 
 func (v *endlessVenue) Events(_ context.Context, after uint64) ([]gate.VenueEvent, error) {
 	v.asked++
-	sym, _ := trade.ParseSymbol("AAPL")
+	sym := gatetest.Symbol("AAPL")
 	e := gate.VenueEvent{Number: after + 1, Kind: gate.VenueFill, Symbol: sym, Side: trade.Buy, Quantity: trade.Whole(1), Price: trade.Whole(1)}
 	if v.stuck {
 		e.Number = 1

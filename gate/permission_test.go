@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -199,7 +200,7 @@ func TestSecondJudgementBindsTheIDThatItArrivesUnder(t *testing.T) {
 			}
 		}
 		other := arrived
-		other.Order, _ = parse(t, "buy", "AAPL", "11", "150.00")
+		other.Order = gatetest.Order(t, "buy", "AAPL", "11", "150.00")
 		wantDecision(t, g.Execute(ctx, other), policy.Deny, ledger.Blocked, "ID_REUSED ")
 		post := call(t, "buy", "AAPL", "10", "150.00", withCall("c1"))
 		if d, found, err := g.Report(ctx, report(post, trade.Accepted)); err != nil || !found || d.Intent != permitted.Intent {

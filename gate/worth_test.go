@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -19,28 +20,11 @@ func wideBook() string {
 	return strings.Replace(text, `"max_spread_bps": "200"`, `"max_spread_bps": "200", "market_slippage_bps": "50"`, 1)
 }
 
-// terms is a call for an order of those terms: "buy 6 stop stop_price=1".
+// terms is a call for the order of a line, as gatetest reads it.
 func terms(t testing.TB, line string, edit ...func(*gate.Call)) gate.Call {
 	t.Helper()
-	words := strings.Fields(line)
-	text := func(v string) trade.Text { return trade.Text{Name: "order", Value: v, Kind: trade.IsText} }
-	d := trade.Draft{
-		Account: "paper", Symbol: text("AAPL"), Side: text(words[0]), Quantity: text(words[1]), Type: text(words[2]), TimeInForce: text("day"),
-	}
-	if amount, is := strings.CutPrefix(words[1], "$"); is {
-		d.Quantity, d.Notional = trade.Text{}, text(amount)
-	}
-	for _, w := range words[3:] {
-		name, price, _ := strings.Cut(w, "=")
-		map[string]func(trade.Text){
-			"limit_price": func(v trade.Text) { d.LimitPrice = v }, "stop_price": func(v trade.Text) { d.StopPrice = v },
-		}[name](text(price))
-	}
 	c := call(t, "buy", "AAPL", "6", "100", edit...)
-	var faults []trade.Fault
-	if c.Order, _, faults = trade.Parse(d); len(faults) > 0 {
-		t.Fatalf("%s: %v", line, faults)
-	}
+	c.Order = gatetest.Line(t, line)
 	return c
 }
 
@@ -54,12 +38,12 @@ func TestWithoutAQuoteNothingIsCheap(t *testing.T) {
 		approvers  int
 		shown      string
 	}{
-		{"buy 5 stop stop_price=1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
-		{"buy 5 market", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
-		{"sell 5 limit limit_price=1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
-		{"sell 5 stop_limit stop_price=2.00 limit_price=1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
-		{"buy 6 limit limit_price=101.00", "hold QUANTITY_EXCEEDS_LIMIT APPROVAL_REQUIRED", 1, "606.00 USD"},
-		{"buy 5 stop_limit stop_price=1.00 limit_price=2.00", "allow", 0, ""},
+		{"buy 5 AAPL stop 1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"buy 5 AAPL market", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"sell 5 AAPL at 1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"sell 5 AAPL stop 2.00 limit 1.00", "hold APPROVAL_REQUIRED", 2, "UNKNOWN"},
+		{"buy 6 AAPL at 101.00", "hold QUANTITY_EXCEEDS_LIMIT APPROVAL_REQUIRED", 1, "606.00 USD"},
+		{"buy 5 AAPL stop 1.00 limit 2.00", "allow", 0, ""},
 	} {
 		for name, blind := range map[string]func(*room){
 			"no quote": func(r *room) { r.x.remove("AAPL") },
@@ -88,7 +72,7 @@ func TestWithoutAQuoteNothingIsCheap(t *testing.T) {
 //attack:gate-two-approvers
 func TestMorePersonsMustApproveWhatIsWorthMoreNow(t *testing.T) {
 	r := newRoom(t, strings.Replace(wideBook(), `"two_approvers`, `"max_price_drift_bps": "2000", "two_approvers`, 1))
-	d := r.Execute(ctx, terms(t, "buy 6 market"))
+	d := r.Execute(ctx, terms(t, "buy 6 AAPL market"))
 	if d.Verdict != policy.Hold || d.Hold.Approvers != 1 {
 		t.Fatalf("%s", d.AppendJSON(nil))
 	}
@@ -105,7 +89,7 @@ func TestMorePersonsMustApproveWhatIsWorthMoreNow(t *testing.T) {
 	if now, code := r.approve(t, r.olga, d); code != "" || now.State != ledger.Succeeded {
 		t.Fatalf("%s %s", code, now.AppendJSON(nil))
 	}
-	held := terms(t, "buy 6 market", atHook)
+	held := terms(t, "buy 6 AAPL market", atHook)
 	if d = r.Authorize(ctx, held); d.Hold.Approvers != 1 {
 		t.Fatalf("%s", d.AppendJSON(nil))
 	}
@@ -124,7 +108,7 @@ func TestMorePersonsMustApproveWhatIsWorthMoreNow(t *testing.T) {
 func TestAPendingAmountBlocksNoWayOut(t *testing.T) {
 	r := newRoom(t, wideBook())
 	r.want(t, "buy AAPL 5@101", "allow")
-	waits := r.Propose(ctx, terms(t, "buy $1.00 market", byAgent("other"), withOrder("waits")))
+	waits := r.Propose(ctx, terms(t, "buy $1.00 AAPL market", byAgent("other"), withOrder("waits")))
 	if waits.Verdict != policy.Hold {
 		t.Fatalf("%s", waits.AppendJSON(nil))
 	}
@@ -132,7 +116,7 @@ func TestAPendingAmountBlocksNoWayOut(t *testing.T) {
 	unbounded := newRoom(t, strings.Replace(wideBook(), holdsAbove5, `"orders_per_minute": {"deny_above": "1000"}`, 1))
 	unbounded.want(t, "buy AAPL 5@101", "allow")
 	unbounded.x.remove("AAPL")
-	blind := unbounded.Propose(ctx, terms(t, "buy $2.00 market", byAgent("other"), withOrder("blind")))
+	blind := unbounded.Propose(ctx, terms(t, "buy $2.00 AAPL market", byAgent("other"), withOrder("blind")))
 	if blind.Verdict != policy.Hold {
 		t.Fatalf("%s", blind.AppendJSON(nil))
 	}
@@ -177,12 +161,12 @@ func TestAMarketOrderIsNotApprovedForeverMore(t *testing.T) {
 		line, bid, ask string
 		want           trade.Code
 	}{
-		{"buy 6 market", "101", "101.10", ""},
-		{"buy 6 market", "101.01", "101.10", policy.PriceDriftExceeds},
-		{"buy 6 stop stop_price=110", "98", "98.10", policy.PriceDriftExceeds},
-		{"buy 6 market", "", "", policy.PriceDriftExceeds},
-		{"buy 6 limit limit_price=200", "150", "150.10", ""},
-		{"buy 6 stop_limit stop_price=110 limit_price=200", "150", "150.10", ""},
+		{"buy 6 AAPL market", "101", "101.10", ""},
+		{"buy 6 AAPL market", "101.01", "101.10", policy.PriceDriftExceeds},
+		{"buy 6 AAPL stop 110", "98", "98.10", policy.PriceDriftExceeds},
+		{"buy 6 AAPL market", "", "", policy.PriceDriftExceeds},
+		{"buy 6 AAPL at 200", "150", "150.10", ""},
+		{"buy 6 AAPL stop 110 limit 200", "150", "150.10", ""},
 	} {
 		r.x.set("AAPL", "100", "100.10")
 		d := r.Execute(ctx, terms(t, c.line))

@@ -23,17 +23,8 @@ func callOf(t *testing.T, tools *Tools, agent trade.Agent, name, raw string) (Re
 	return r, object(t, r.JSON)
 }
 
-func decimal(t *testing.T, text string) trade.Decimal {
-	t.Helper()
-	d, ok := trade.ParseDecimal(text)
-	if !ok {
-		t.Fatalf("%s is no decimal", text)
-	}
-	return d
-}
-
 func somePortfolio(t *testing.T, cash *trade.Decimal) gate.Portfolio {
-	aapl, _ := trade.ParseSymbol("AAPL")
+	aapl := gatetest.Symbol("AAPL")
 	return gate.Portfolio{
 		Account: "paper", At: fakeNow(), Cash: cash,
 		Positions: []gate.Position{{Account: "paper", Symbol: aapl, Quantity: trade.Whole(10), PendingSells: trade.Whole(3)}},
@@ -47,7 +38,7 @@ func somePortfolio(t *testing.T, cash *trade.Decimal) gate.Portfolio {
 }
 
 func TestPortfolioIsShownWhole(t *testing.T) {
-	cash := decimal(t, "99999.5")
+	cash := gatetest.Decimal("99999.5")
 	p := somePortfolio(t, &cash)
 	g := &fakeGate{portfolio: func() (gate.Portfolio, error) { return p, nil }}
 	r, _ := callOf(t, newTools(t, g), "local", "portfolio_get", "")
@@ -69,9 +60,9 @@ func TestPortfolioIsShownWhole(t *testing.T) {
 }
 
 func TestQuoteIsShownWithItsAge(t *testing.T) {
-	aapl, _ := trade.ParseSymbol("AAPL")
+	aapl := gatetest.Symbol("AAPL")
 	q := trade.Quote{
-		Symbol: aapl, Bid: decimal(t, "149.9"), Ask: decimal(t, "150.1"), Last: decimal(t, "150"), At: fakeNow().Add(-90*time.Second - 500500*time.Microsecond),
+		Symbol: aapl, Bid: gatetest.Decimal("149.9"), Ask: gatetest.Decimal("150.1"), Last: gatetest.Decimal("150"), At: fakeNow().Add(-90*time.Second - 500500*time.Microsecond),
 	}
 	for _, c := range []struct {
 		name, raw string
@@ -104,7 +95,7 @@ func TestQuoteIsShownWithItsAge(t *testing.T) {
 
 //attack:mcp-own-records
 func TestQueryIsReadStrictlyAndAsksForOwnRecordsOnly(t *testing.T) {
-	aapl, _ := trade.ParseSymbol("AAPL")
+	aapl := gatetest.Symbol("AAPL")
 	at := time.Date(2026, 11, 30, 14, 0, 0, 0, time.UTC)
 	for raw, want := range map[string]gate.Query{
 		``:                              {Agent: "local", Limit: 20},

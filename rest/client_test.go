@@ -74,7 +74,7 @@ func TestClientHasTheGatesMethods(t *testing.T) {
 	if err != nil || len(f.Positions) != 2 || f.Cash == nil || len(f.Headroom) == 0 {
 		t.Errorf("the portfolio is %+v, %v", f, err)
 	}
-	aapl, _ := trade.ParseSymbol("AAPL")
+	aapl := gatetest.Symbol("AAPL")
 	if q, found, err := c.Quote(ctx, aapl); err != nil || !found || q.Bid.Money() != "149.90" {
 		t.Errorf("the quote is %+v, %v, %v", q, found, err)
 	}

@@ -133,7 +133,7 @@ func (wordy) Holdings(ctx context.Context) (gate.Holdings, error) {
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > time.Minute {
 		return gate.Holdings{}, fmt.Errorf("asked for ever")
 	}
-	symbol, _ := trade.ParseSymbol("AAPL")
+	symbol := gatetest.Symbol("AAPL")
 	h := gate.Holdings{}
 	for range 30 {
 		h.Positions = append(h.Positions, gate.Holding{Symbol: symbol, Quantity: trade.Whole(1)})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -253,11 +254,6 @@ func FuzzQuickWrapper(f *testing.F) {
 	})
 }
 
-func mustDecimal(s string) trade.Decimal {
-	d, _ := trade.ParseDecimal(s)
-	return d
-}
-
 // endless repeats a block of lines n times without holding more than one.
 type endless struct {
 	block []byte
@@ -325,5 +321,5 @@ func BenchmarkCheck(b *testing.B) {
 // within reports whether an order is worth at most a bound by its own terms.
 func within(o trade.Order, bound string) bool {
 	worth, known := o.Notional()
-	return known && worth.Cmp(mustDecimal(bound)) <= 0
+	return known && worth.Cmp(gatetest.Decimal(bound)) <= 0
 }

@@ -14,15 +14,6 @@ import (
 	"sallyport/trade"
 )
 
-func decimal(t *testing.T, s string) trade.Decimal {
-	t.Helper()
-	d, ok := trade.ParseDecimal(s)
-	if !ok {
-		t.Fatal(s)
-	}
-	return d
-}
-
 // anOrder is the compliant one: buy 10 AAPL at 150.00.
 func anOrder(t *testing.T) trade.Order {
 	t.Helper()
@@ -78,7 +69,7 @@ func TestNoTwoStatesLookTheSame(t *testing.T) {
 		}
 		return d
 	}
-	three, price := decimal(t, "3"), decimal(t, "149.95")
+	three, price := gatetest.Decimal("3"), gatetest.Decimal("149.95")
 	seen := map[string]string{}
 	for _, c := range []struct {
 		headline, state, says string
@@ -157,8 +148,8 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		{ledger.Concluded{Intent: id, Outcome: trade.Unknown, Source: ledger.FromGate, Message: "no answer: context deadline exceeded"}, "outcome unknown: no answer: it took too long"},
 		{ledger.Concluded{Intent: id, Outcome: trade.Accepted, Source: ledger.FromPerson, By: "root", Message: "seen there"}, "outcome accepted by root: seen there"},
 		{ledger.Concluded{Intent: id, Outcome: trade.Rejected, Source: ledger.FromReport, Message: "a\x1bb"}, `outcome rejected by the harness's report: a\u001bb`},
-		{ledger.Happened{Account: "paper", Number: 1, What: ledger.WasFilled, Intent: id, Symbol: anOrder(t).Symbol(), Side: trade.Buy, Quantity: decimal(t, "10"), Price: decimal(t, "149.95")}, "fill 10 at 149.95"},
-		{ledger.Happened{Account: "paper", Number: 1, What: ledger.WasExpired, Intent: id, Symbol: anOrder(t).Symbol(), Side: trade.Buy, Quantity: decimal(t, "10")}, "expired, 10 left unfilled"},
+		{ledger.Happened{Account: "paper", Number: 1, What: ledger.WasFilled, Intent: id, Symbol: anOrder(t).Symbol(), Side: trade.Buy, Quantity: gatetest.Decimal("10"), Price: gatetest.Decimal("149.95")}, "fill 10 at 149.95"},
+		{ledger.Happened{Account: "paper", Number: 1, What: ledger.WasExpired, Intent: id, Symbol: anOrder(t).Symbol(), Side: trade.Buy, Quantity: gatetest.Decimal("10")}, "expired, 10 left unfilled"},
 		{ledger.Flagged{Intent: id, Flag: ledger.ArgumentsChanged, Detail: "executed: 99"}, "flagged ARGUMENTS_CHANGED: executed: 99"},
 		{ledger.Asked{Intent: id}, "the harness asked again for the same permission"},
 		{ledger.CancelAsked{Intent: id, Origin: who}, "cancel asked by desk through mcp"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/gatetest"
 	"sallyport/market"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -22,7 +23,7 @@ func TestExchangeOfAFileThatIsReplaced(t *testing.T) {
 	x := newExchange(cfg)
 	spread, _ := trade.ParseDecimal("200")
 	by := policy.Quotes{Sources: []string{"file"}, MaxAge: 30 * time.Second, MaxSpread: spread}
-	aapl, _ := trade.ParseSymbol("AAPL")
+	aapl := gatetest.Symbol("AAPL")
 	want := func(what string, code trade.Code) {
 		t.Helper()
 		if q := x.Look(by).Quote(aapl, at); q.Code != code {
@@ -94,7 +95,7 @@ func TestExchangeOfTwoSources(t *testing.T) {
 	x := newExchange(cfg)
 	bps, _ := trade.ParseDecimal("100")
 	by := policy.Quotes{Sources: []string{"file", "second"}, MaxAge: time.Minute, MaxSpread: bps, MaxDivergence: policy.Known{Value: bps, Known: true}}
-	aapl, _ := trade.ParseSymbol("AAPL")
+	aapl := gatetest.Symbol("AAPL")
 	want := func(bid, ask string, code trade.Code) {
 		t.Helper()
 		line := `{"symbol":"AAPL","bid":"` + bid + `","ask":"` + ask + `","last":"100","at":"2026-11-30T14:59:50Z"}` + "\n"
@@ -142,8 +143,8 @@ func TestExchangeSaysWhatIsListedAndWhen(t *testing.T) {
 		if s := v.Session(at.AddDate(10, 0, 0)); s.Code != policy.CalendarUnavailable {
 			t.Fatalf("%+v", s)
 		}
-		a, _ := trade.ParseSymbol("AAPL")
-		b, _ := trade.ParseSymbol("MSFT")
+		a := gatetest.Symbol("AAPL")
+		b := gatetest.Symbol("MSFT")
 		return v.Instrument(a), v.Instrument(b)
 	}
 	if a, b := look(); a.Code != "" || b.Code != "" || a.Tick.Size().String() != "0.01" {
