@@ -11,7 +11,7 @@ import (
 const schemaHead = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Sallyport policy, version 2",
-  "description": "What an editor can check. ParseV2 checks more: what the rules come to together, and exact digits.",
+  "description": "What an editor can check. 'sallyport policy validate' finds more: what the rules come to together, and exact digits.",
   "type": "object",
   "required": ["version", "currency", "timezone", "rules"],
   "additionalProperties": false,

@@ -223,10 +223,12 @@ func TestNearWordsAreOffered(t *testing.T) {
 	}
 }
 
-// TestHelpHasAPlaceForEveryCommand: one without a place would stand before those that are read first.
-func TestHelpHasAPlaceForEveryCommand(t *testing.T) {
+// TestHelpOfEveryCommandHasItsPlace: one without a place would stand before those that are read first. What stands in the
+// help as it is written fits the terminal.
+func TestHelpOfEveryCommandHasItsPlace(t *testing.T) {
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {
+		wantWidth(t, c.Example)
 		var placed, not []string
 		for _, sub := range c.Commands() {
 			if look(sub); rank(sub.Name()) < 0 {

@@ -163,14 +163,7 @@ func (on onAccount) describe(e gate.Explained, p paint) string {
 		of = paperAccount
 	}
 	rows := []row{{"policy", showPath(on.file)}, {"account", on.account(of)}}
-	if len(e.Explanation.Rows) == 0 {
-		return describeHead(e.Decision, p) + fields(rows)
-	}
-	facts := positionRows(e.Facts)
-	if e.Policy.Book != nil {
-		facts = append(facts, situationRows(&e.Situation)...)
-	}
-	for _, f := range facts {
+	for _, f := range factRows(e) {
 		if f.value != "0" && f.value != "0.00" {
 			rows = append(rows, row{strings.ReplaceAll(f.name, "_", " "), f.value})
 		}
@@ -181,21 +174,31 @@ func (on onAccount) describe(e gate.Explained, p paint) string {
 	if e.Decision.RetryAfter > 0 {
 		rows = append(rows, row{"try again", "after " + e.Decision.RetryAfter.String()})
 	}
-	return describeHead(e.Decision, p) + fields(rows) + "\n" + string(e.Explanation.AppendRows(nil))
+	text := describeHead(e.Decision, p) + fields(rows)
+	if len(e.Explanation.Rows) == 0 { // no rule is about the order
+		return text
+	}
+	return text + "\n" + string(e.Explanation.AppendRows(nil))
+}
+
+// factRows are the facts that an order was judged by; none of what is no order, or where no policy is in force.
+func factRows(e gate.Explained) []row {
+	if e.Decision.Order.IsZero() || e.Policy.Reason != nil {
+		return nil
+	}
+	rows := positionRows(e.Facts)
+	if e.Policy.Book != nil {
+		rows = append(rows, situationRows(&e.Situation)...)
+	}
+	return rows
 }
 
 func (on onAccount) appendExplained(b []byte, e gate.Explained) []byte {
 	b = e.Decision.AppendJSON(append(b, `{"decision":`...))
 	b = on.appendJSON(b)
 	b = append(wire.AppendName(b, "facts"), '{')
-	if len(e.Explanation.Rows) > 0 {
-		facts := positionRows(e.Facts)
-		if e.Policy.Book != nil {
-			facts = append(facts, situationRows(&e.Situation)...)
-		}
-		for _, f := range facts {
-			b = wire.AppendText(b, f.name, f.value)
-		}
+	for _, f := range factRows(e) {
+		b = wire.AppendText(b, f.name, f.value)
 	}
 	b = append(wire.AppendName(append(b, '}'), "limits"), '[')
 	for i, r := range e.Explanation.Rows {

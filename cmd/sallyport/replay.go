@@ -39,7 +39,8 @@ Exit codes: 0 the tape was run to its end, whatever was decided; 2 a line of it 
 not one.`,
 		Example: `  sallyport audit export --tape > tape.jsonl
   sallyport replay tape.jsonl
-  sallyport replay --policy draft.json --json tape.jsonl | jq -c 'select(.verdict=="deny")'`,
+  sallyport replay --policy draft.json --json tape.jsonl |
+      jq -c 'select(.verdict=="deny")'`,
 	}
 	c.Flags().StringVar(&policyFile, "policy", "", "judge by the policy in `F` instead of the one in force")
 	completes(c, "policy", files)
