@@ -167,7 +167,7 @@ func (j *judgement) held(st *ledger.State, p prior) *ledger.Open {
 // good: one that is not is passed over, so that it stands in the way of no other.
 func (j *judgement) unspent(st *ledger.State, asking bool) *ledger.Open {
 	return st.Unspent(j.call.Origin, j.call.Order, func(p *ledger.Open) bool {
-		return p.ClientOrderID == j.call.Tags.ClientOrderID && !(asking && p.Asked) && len(lapsed(j.at, p)) == 0
+		return p.ClientOrderID == j.call.Tags.ClientOrderID && !(asking && p.Asked) && !unused(j.at, p) && len(lapsed(j.at, p)) == 0
 	})
 }
 

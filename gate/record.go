@@ -2,6 +2,7 @@ package gate
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"time"
 
@@ -100,11 +101,27 @@ func (j *judgement) rulingAgain(behind time.Duration, open *ledger.Open) ledger.
 	if approved {
 		own = slices.Concat(policyChanged(j.policy, open), j.drifted(open), lapsed(j.at, open))
 	}
+	if j.executing && j.g.cfg.RequireHook && unused(j.at, open) {
+		own = append(own, policy.Reason{
+			Code: policy.HookRequired, Message: fmt.Sprintf("the hook permitted this call at %s at the latest, which is too long ago; it must ask again", open.Pending.Deadline.Format(ledger.TimeFormat)),
+		})
+	}
 	r := j.ruling(own, behind, open.Intent)
 	if lift(&r, open); approved {
 		enough(&r, open, j.approvers(&r))
 	}
 	return r
+}
+
+// unusedFor is how long after its deadline a permission is still used by a call that does not name it. People may take their
+// time at a harness's own prompt.
+//
+//limit:gate-permission-age A permission 15 minutes after its deadline is passed over by a call that names no id, and is none where a hook must have permitted the call.
+const unusedFor = 15 * time.Minute
+
+// unused reports whether a permission is so old that nobody will use it. What it reserves stays.
+func unused(at time.Time, open *ledger.Open) bool {
+	return !at.Before(open.Pending.Deadline.Add(unusedFor))
 }
 
 // again is the second judgement of an open intent.
@@ -121,13 +138,17 @@ func (j *judgement) regrant(tx *journal.Tx, at time.Time, behind time.Duration, 
 	ruling := j.rulingAgain(behind, open)
 	j.decision, j.next = permitted(open), answer
 	j.decision.Repeated = true
-	switch {
-	case ruling.Effect != policy.Allow:
+	anew := !at.Before(open.Pending.Deadline) // nobody knows any more whether it is used: it is given anew, and counts from now
+	if ruling.Effect != policy.Allow || anew {
 		e := j.again(open, ruling)
+		if ruling.Effect == policy.Allow {
+			e.Clears, e.Pending = j.clearance(at)
+		}
 		j.g.record(tx, at, j.call.Account, e)
 		j.decision.Apply(e)
 		j.explain(&j.decision, ruling)
-	case asked:
+	}
+	if ruling.Effect == policy.Allow && asked {
 		j.g.record(tx, at, j.call.Account, ledger.Asked{Intent: open.Intent})
 	}
 	return nil

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,140 @@ func TestApprovedPermissionNeedsAsManyPersonsAsItIsWorth(t *testing.T) {
 			}
 			if said(got) != tt.want || (r.v.submits() == 1) != (tt.want == "allow" && !tt.atHook) {
 				t.Fatalf("%s", got.AppendJSON(nil))
+			}
+		})
+	}
+}
+
+// TestHoardedPermissionsCountWhenTheyAreSent: whoever lets a hook permit orders as slowly as the limits want it, and then
+// sends all of them, meets the limits of that moment.
+//
+//attack:ledger-count-moves
+func TestHoardedPermissionsCountWhenTheyAreSent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limits string
+		each   func(*clock, int)
+		later  time.Duration
+		want   string
+	}{
+		"a minute": {
+			`"orders_per_minute": {"deny_above": "2"}`, func(c *clock, _ int) { c.pass(31 * time.Second) }, 10 * time.Minute,
+			"2 ORDERS_PER_MINUTE_EXCEED_LIMIT",
+		},
+		"alike": {
+			`"similar_orders": {"deny_above": "0", "window": "30s"}`, func(c *clock, _ int) { c.pass(31 * time.Second) }, 10 * time.Minute,
+			"1 SIMILAR_ORDERS_EXCEED_LIMIT",
+		},
+		"a day": {`"orders_per_day": {"deny_above": "3"}`, nextDay, 0, "3 ORDERS_PER_DAY_EXCEED_LIMIT"},
+		"worth a day": {
+			`"notional_per_day": {"deny_above": "350.00"}`, nextDay, 0, "3 NOTIONAL_PER_DAY_EXCEEDS_LIMIT",
+		},
+	} {
+		for given, age := range map[string]time.Duration{"": 0, ", at a time": 40 * time.Second} {
+			t.Run(name+given, func(t *testing.T) {
+				r := newRoom(t, book(tt.limits))
+				var calls []gate.Call
+				for i := range 9 {
+					c := call(t, "buy", "AAPL", "1", "100", withCall(fmt.Sprint("c", i)))
+					atHook(&c)
+					if d := r.Authorize(ctx, c); said(d) != "allow" {
+						t.Fatalf("%s", d.AppendJSON(nil))
+					}
+					calls = append(calls, c)
+					tt.each(r.clock, i)
+				}
+				r.clock.pass(tt.later)
+				sent, why := 0, ""
+				for _, c := range calls {
+					c.Origin.Surface = "mcp"
+					if d := r.Execute(ctx, c); d.Verdict == policy.Allow {
+						sent++
+					} else {
+						why = strings.TrimSpace(codes(d))
+					}
+					r.clock.pass(age / 100)
+				}
+				if got := fmt.Sprint(sent, " ", why); got != tt.want || sent != r.v.submits() {
+					t.Errorf("%s, want %s; %d reached the broker", got, tt.want, r.v.submits())
+				}
+			})
+		}
+	}
+}
+
+// nextDay goes on a day after each three.
+func nextDay(c *clock, i int) {
+	if i%3 == 2 {
+		c.pass(24 * time.Hour)
+	}
+}
+
+// TestPermissionThatIsGivenAgainCountsFromThen: a hook that asks again for the same call after the deadline is given the
+// permission anew, once; before it nothing is recorded.
+//
+//attack:ledger-count-moves
+func TestPermissionThatIsGivenAgainCountsFromThen(t *testing.T) {
+	r := newRoom(t, book(`"orders_per_minute": {"deny_above": "2"}`))
+	var calls []gate.Call
+	for i := range 4 {
+		c := call(t, "buy", "AAPL", "1", "100", withCall(fmt.Sprint("c", i)))
+		atHook(&c)
+		calls = append(calls, c)
+		if d := r.Authorize(ctx, c); said(d) != "allow" {
+			t.Fatalf("%s", d.AppendJSON(nil))
+		}
+		r.clock.pass(31 * time.Second)
+	}
+	n := len(events(t, r.Gate))
+	last := r.Authorize(ctx, calls[3])
+	if m := len(events(t, r.Gate)); said(last) != "allow" || !last.Repeated || m != n {
+		t.Fatalf("%d records more: %s", m-n, last.AppendJSON(nil))
+	}
+	r.clock.pass(time.Minute)
+	got := ""
+	for _, c := range calls {
+		d := r.Authorize(ctx, c)
+		now, _, _ := r.History(ctx, d.Intent)
+		got += said(d) + " " + string(now.State) + "; "
+	}
+	want := strings.Repeat("allow EXECUTION_ALLOWED; ", 2) + strings.Repeat("deny ORDERS_PER_MINUTE_EXCEED_LIMIT EXECUTION_BLOCKED; ", 2)
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestOldPermissionIsPassedOver: a call without ids is not the one that was permitted long ago, and where a hook must have
+// permitted it, it must do so again.
+//
+//attack:gate-permission-age
+func TestOldPermissionIsPassedOver(t *testing.T) {
+	const deadline = time.Minute
+	for name, tt := range map[string]struct {
+		id      string
+		hook    bool
+		age     time.Duration
+		want    string
+		sameOne bool
+	}{
+		"without an id, in time":          {"", false, deadline + 15*time.Minute - time.Microsecond, "allow", true},
+		"without an id":                   {"", false, deadline + 15*time.Minute, "allow", false},
+		"without an id, a hook must":      {"", true, deadline + 15*time.Minute, "deny HOOK_REQUIRED", false},
+		"by its id":                       {"c1", false, deadline + 15*time.Minute, "allow", true},
+		"by its id, a hook must, in time": {"c1", true, deadline + 15*time.Minute - time.Microsecond, "allow", true},
+		"by its id, a hook must":          {"c1", true, deadline + 15*time.Minute, "deny HOOK_REQUIRED", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t, book(`"order_quantity": {"deny_above": "100"}`), func(c *gate.Config) { c.RequireHook = tt.hook })
+			c := call(t, "buy", "AAPL", "1", "100", withCall(tt.id), atHook)
+			first := r.Authorize(ctx, c)
+			r.clock.pass(tt.age)
+			c.Origin.Surface = "mcp"
+			got := r.Execute(ctx, c)
+			if said(got) != tt.want || (got.Intent == first.Intent) != tt.sameOne {
+				t.Fatalf("%s", got.AppendJSON(nil))
+			}
+			if now, found, err := r.Report(ctx, report(call(t, "buy", "AAPL", "1", "100", withCall(tt.id), atHook), trade.Accepted)); err != nil || !found {
+				t.Fatalf("its report: %v, %s", err, now.AppendJSON(nil))
 			}
 		})
 	}

@@ -115,7 +115,7 @@ func (s *State) decided(at time.Time, e Decided) {
 	s.sent(at, o, e.Ruling.Rules, e.Ruling.Value)
 }
 
-//limit:ledger-permission-once A permission is spent by its second judgement, by a report or by an unknown outcome, and never again.
+//limit:ledger-permission-once A permission is spent by its second judgement, unless that gives it again, by a report or by an unknown outcome, and never again.
 func (s *State) rejudged(at time.Time, e Rejudged) {
 	if o := s.held[e.Intent]; o != nil {
 		s.resume(at, o, e)
@@ -125,14 +125,20 @@ func (s *State) rejudged(at time.Time, e Rejudged) {
 	if o == nil || o.Phase != Permitted {
 		return
 	}
-	s.spend(o)
 	if e.Ruling.Effect != policy.Allow {
+		s.spend(o)
 		s.denied(at, o.Order.Account(), o.Origin.Agent, o.Order.Symbol(), e.Ruling)
 		s.close(o)
 		return
 	}
 	s.resize(o, e.Ruling)
-	o.Phase, o.Pending, o.Unknown = Sending, e.Pending, false
+	s.sent(at, o, e.Ruling.Rules, e.Ruling.Value)
+	o.Pending, o.Unknown = e.Pending, false
+	if e.Clears == ClearsPermission {
+		return // it is given again
+	}
+	s.spend(o)
+	o.Phase = Sending
 }
 
 //limit:ledger-final Accepted and Rejected are final; Unknown keeps the reservation until it is settled.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,7 @@ func TestEachOrderCountsOnceWhenItIsSent(t *testing.T) {
 		"held, and refused by nobody's broker": {[]Event{hold, by(trade.Rejected, FromBroker)}, 0},
 		"permitted":                            {[]Event{allowed(1, o, ClearsPermission)}, 1},
 		"permitted, then sent":                 {[]Event{allowed(1, o, ClearsPermission), again(ClearsSend)}, 1},
+		"permitted again and again, then sent": {[]Event{allowed(1, o, ClearsPermission), again(ClearsPermission), again(ClearsPermission), again(ClearsSend)}, 1},
 		"permitted, then denied":               {[]Event{allowed(1, o, ClearsPermission), no}, 1},
 		"permitted and reported":               {[]Event{allowed(1, o, ClearsPermission), by(trade.Accepted, FromReport)}, 1},
 		"sent and rejected":                    {[]Event{allowed(1, o, ClearsSend), by(trade.Rejected, FromBroker)}, 1},
@@ -174,6 +176,44 @@ func TestSecondJudgementLeavesItsOwnCountOut(t *testing.T) {
 	s.Apply(t0, Rejudged{Intent: intent(1), Order: o, Clears: ClearsSend, Ruling: Ruling{Effect: policy.Allow}})
 	if n := ask(s, o, intent(1)).Orders(policy.PerAccount, "", before); n != 2 {
 		t.Errorf("once it is sent it is left out no more: %d", n)
+	}
+}
+
+// TestWhatIsSentCountsFromWhenItIsSent: permissions that were collected slowly are sent at once, and count then; so do those
+// that are given again. A state that was written in between, and one that has read nothing of it, count the same.
+//
+//attack:ledger-count-moves
+func TestWhatIsSentCountsFromWhenItIsSent(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	for name, clears := range map[string]Clearance{"sent": ClearsSend, "given again": ClearsPermission} {
+		for every, between := range map[string]func(*State) *State{
+			"live": func(s *State) *State { return s }, "restarted": func(s *State) *State { return restart(t, s) },
+			"asked": func(s *State) *State { ask(s, o, "").Orders(policy.PerRule, "r", t0); return s },
+		} {
+			s := began()
+			for i := range 5 {
+				d := allowed(1+i, o, ClearsPermission)
+				d.Origin.Agent, d.Ruling.Rules, d.Ruling.Value = "a", []string{"r"}, decimal("11")
+				s.Apply(t0.Add(time.Duration(i)*time.Hour), d)
+			}
+			late := t0.Add(20 * time.Hour)
+			for i := range 4 {
+				s = between(s)
+				h := ask(s, o, intent(1+i))
+				counts := [...]int{h.Orders(policy.PerAccount, "", late.Add(-time.Minute)), h.Orders(policy.PerRule, "q", late.Add(-time.Minute)), h.Similar(late.Add(-time.Minute)), h.Orders(policy.PerAgent, "", t0.Add(-1))}
+				if counts != [...]int{i, i, i, 4} {
+					t.Errorf("%s, %s: the %d. is judged after %v in a minute, and in all", name, every, i+1, counts)
+				}
+				s.Apply(late, Rejudged{Intent: intent(1 + i), Order: o, Clears: clears, Ruling: Ruling{Effect: policy.Allow, Rules: []string{"q"}, Value: decimal("12")}})
+			}
+			s = between(s)
+			h, hour := ask(s, o, ""), late.Add(-time.Hour)
+			got := fmt.Sprint(h.Orders(policy.PerRule, "q", hour), h.Notional(policy.PerRule, "q", hour), h.Orders(policy.PerRule, "r", t0.Add(-1)),
+				h.Notional(policy.PerAccount, "", t0.Add(-1)), h.Orders(policy.PerAccount, "", late))
+			if want := "4 48 1 59 0"; got != want {
+				t.Errorf("%s, %s: %s, want %s", name, every, got, want)
+			}
+		}
 	}
 }
 
@@ -485,6 +525,7 @@ type occurrence struct {
 	order         trade.Order
 	worth         trade.Decimal
 	rules         []string
+	intent        trade.IntentID
 }
 
 // recount is the second, naive reading of the same events: plain lists, and nothing is ever forgotten.
@@ -499,7 +540,7 @@ func (r *recount) take(s *State, at time.Time, e Event) {
 		if n := len(*list); n > 0 && at.Before((*list)[n-1].at) {
 			at = (*list)[n-1].at
 		}
-		v := occurrence{at: at, agent: string(agent), symbol: o.Symbol().String(), order: o, rules: ruling.Rules, worth: ruling.Value}
+		v := occurrence{intent: e.About(), at: at, agent: string(agent), symbol: o.Symbol().String(), order: o, rules: ruling.Rules, worth: ruling.Value}
 		if v.worth.Sign() == 0 && !o.IsZero() {
 			v.worth = naiveWorth(s, o)
 		}
@@ -523,6 +564,10 @@ func (r *recount) take(s *State, at time.Time, e Event) {
 				agent = e.Origin.Agent
 			}
 			add(&r.sent, agent, open.Order, e.Ruling)
+		case e.Ruling.Effect == policy.Allow && phase == Permitted: // it counts in the place of its permission
+			i := slices.IndexFunc(r.sent, func(v occurrence) bool { return v.intent == e.Intent })
+			add(&r.sent, open.Origin.Agent, open.Order, e.Ruling)
+			r.sent = slices.Delete(r.sent, i, i+1)
 		}
 	case Concluded:
 		if waits && e.Source == FromReport && e.Outcome == trade.Accepted {

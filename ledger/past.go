@@ -62,19 +62,53 @@ type log[T any] struct {
 	at        []int64
 	all       []T
 	forgotten int64 // the time of the newest that is forgotten; 0: none is; not known before the lines are read
+	moves     []move[T]
 
 	parts []part // which rows were written as which part before
 	gone  int    // how many rows before the first one were there
 }
 
+// move is a thing that is to be taken out before the so-manyth of those that came after the lines is added.
+type move[T any] struct {
+	before int
+	at     int64
+	is     func(T) bool
+}
+
+// newest returns the time of the newest thing; 0 if there is none.
+func (l *log[T]) newest() int64 {
+	if n := len(l.at); n > 0 {
+		return l.at[n-1]
+	} else if len(l.lines) > 0 {
+		return newest(l.lines[len(l.lines)-1])
+	}
+	return 0
+}
+
+// take takes out a thing of that time, at once, or when the lines are read. It reports whether it was there, as far as that
+// is known.
+func (l *log[T]) take(at int64, is func(T) bool) bool {
+	if len(l.lines) > 0 {
+		l.moves = append(l.moves, move[T]{len(l.at), at, is})
+		return false
+	}
+	for i := len(l.at) - after(l.at, at-1); i < len(l.at) && l.at[i] == at; i++ {
+		if !is(l.all[i]) {
+			continue
+		}
+		l.at, l.all = slices.Delete(l.at, i, i+1), slices.Delete(l.all, i, i+1)
+		for n := len(l.parts); n > 0 && l.parts[n-1].to > l.gone+i; n-- {
+			l.parts = l.parts[:n-1]
+		}
+		return true
+	}
+	return false
+}
+
 // add appends one thing, and forgets what is over the most or too old: at once, or when the lines are read. It returns the
 // time that it was given.
 func (l *log[T]) add(at int64, v T, most int) int64 {
-	if n := len(l.at); n > 0 {
-		at = max(at, l.at[n-1])
-	} else if len(l.lines) > 0 {
-		at = max(at, newest(l.lines[len(l.lines)-1]))
-	}
+	at = max(at, l.newest())
 	l.at, l.all = append(l.at, at), append(l.all, v)
 	if len(l.lines) > 0 {
 		return at
@@ -130,6 +164,27 @@ func (t *tally) add(at int64, value trade.Decimal) {
 	t.at, t.worth = append(t.at, at), append(t.worth, value)
 }
 
+// remove takes out one that was sent at that time and was worth so much.
+func (t *tally) remove(at int64, value trade.Decimal) {
+	for i := len(t.at) - after(t.at, at-1); i < len(t.at) && t.at[i] == at; i++ {
+		own := t.worth[i]
+		if i > 0 {
+			own = own.Sub(t.worth[i-1])
+		}
+		if own.Cmp(value) != 0 {
+			continue
+		}
+		t.at, t.worth = slices.Delete(t.at, i, i+1), slices.Delete(t.worth, i, i+1)
+		for ; i < len(t.worth); i++ {
+			t.worth[i] = t.worth[i].Sub(value)
+		}
+		if b := len(t.blind) - after(t.blind, at-1); value.Sign() == 0 && b < len(t.blind) {
+			t.blind = slices.Delete(t.blind, b, b+1)
+		}
+		return
+	}
+}
+
 // since returns how many were sent after that time, what they were worth together, and of how many nobody could say it.
 func (t *tally) since(since int64) (n int, worth trade.Decimal, blind int) {
 	n, blind = after(t.at, since), after(t.blind, since)
@@ -157,19 +212,19 @@ func (v *sent) in(k scopeKey) bool {
 	return true
 }
 
-// count gives an order to the scopes that were asked for.
-func (p *past) count(at int64, v sent) {
+// count gives an order to the scopes that were asked for, or takes it from them.
+func (p *past) count(at int64, v *sent, change func(*tally, int64, trade.Decimal)) {
 	p.given++
 	for _, k := range [...]scopeKey{
 		{per: policy.PerAccount}, {policy.PerAgent, string(v.agent)}, {policy.PerSymbol, v.symbol.String()},
 	} {
 		if t := p.index[k]; t != nil {
-			t.add(at, v.value)
+			change(t, at, v.value)
 		}
 	}
 	for _, id := range v.rules {
 		if t := p.index[scopeKey{policy.PerRule, id}]; t != nil {
-			t.add(at, v.value)
+			change(t, at, v.value)
 		}
 	}
 }
@@ -206,27 +261,51 @@ func (p *past) ready() {
 	}
 }
 
-// sent remembers an order at its full value, at once. It counts once: a permission when it is given, and nothing is
-// taken back when the order is rejected, cancelled or refused by a second judgement later.
+// sent remembers an order at its full value, at once. It counts once: a permission when it is given, and from when it is
+// given again or what it permitted is sent, as what it is worth then. Nothing is taken back when the order is rejected,
+// cancelled or refused by a second judgement later.
+//
+//limit:ledger-count-moves A permission counts when it is given, and in its place what is sent by it when it is sent: once, and never by a time that is over.
 func (s *State) sent(at time.Time, o *Open, rules []string, value trade.Decimal) {
+	old, oldRules, oldValue := o.Counted, o.Rules, o.Value
 	o.Counted, o.Rules, o.Value = time.Time{}, nil, trade.Decimal{}
 	if !s.memory.on {
 		return
 	}
-	v := sent{
-		agent: o.Origin.Agent, symbol: o.Order.Symbol(), side: o.Order.Side(), typ: o.Order.Type(),
-		quantity: o.Order.Quantity(), price: o.Order.LimitPrice(), stop: o.Order.StopPrice(), amount: o.Order.Amount(),
-		value: value, rules: rules,
-	}
+	v := sentOf(o, rules, value)
 	if value.Sign() == 0 { // zero stays where nobody can say it
 		v.value = s.ownWorth(o)
 	}
 	p := &s.account(o.Order.Account()).past
-	when := p.sent.add(at.UnixMicro(), v, maxSent)
-	p.count(when, v)
+	when := at.UnixMicro()
+	if !old.IsZero() {
+		when = max(when, p.sent.newest())
+		was := sentOf(o, oldRules, oldValue)
+		if p.sent.take(old.UnixMicro(), was.equal) {
+			p.count(old.UnixMicro(), &was, (*tally).remove)
+		}
+	}
+	when = p.sent.add(when, v, maxSent)
+	p.count(when, &v, (*tally).add)
 	if o.Phase == Permitted {
 		o.Counted, o.Rules, o.Value = time.UnixMicro(when).UTC(), rules, v.value
 	}
+}
+
+// sentOf is what is remembered of an order.
+func sentOf(o *Open, rules []string, value trade.Decimal) sent {
+	return sent{
+		agent: o.Origin.Agent, symbol: o.Order.Symbol(), side: o.Order.Side(), typ: o.Order.Type(),
+		quantity: o.Order.Quantity(), price: o.Order.LimitPrice(), stop: o.Order.StopPrice(), amount: o.Order.Amount(),
+		value: value, rules: rules,
+	}
+}
+
+// equal reports whether two are the same in all that is remembered.
+func (v *sent) equal(o sent) bool {
+	return v.agent == o.agent && v.symbol == o.symbol && v.side == o.side && v.typ == o.typ && v.quantity.Cmp(o.quantity) == 0 &&
+		v.price.Cmp(o.price) == 0 && v.stop.Cmp(o.stop) == 0 && v.amount.Cmp(o.amount) == 0 && v.value.Cmp(o.value) == 0 &&
+		slices.Equal(v.rules, o.rules)
 }
 
 // ownWorth is what an order counts as whose decision did not say it: one that a policy of version 1 or a person let pass.

@@ -116,12 +116,12 @@ func (l *log[T]) load(row func(*scan) T, most int) {
 	if len(l.lines) == 0 {
 		return
 	}
-	lines, at, all := l.lines, l.at, l.all
+	lines, at, all, moves := l.lines, l.at, l.all, l.moves
 	n := 0
 	for _, line := range lines {
 		n += bytes.Count(line, []byte(`],[`)) + 1
 	}
-	l.lines, l.parts, l.gone = nil, nil, 0
+	l.lines, l.parts, l.gone, l.moves = nil, nil, 0, nil
 	l.at, l.all = make([]int64, 0, n+len(at)), make([]T, 0, n+len(all))
 	for i, line := range lines {
 		from := len(l.at)
@@ -133,6 +133,9 @@ func (l *log[T]) load(row func(*scan) T, most int) {
 		}
 	}
 	for i, v := range all {
+		for ; len(moves) > 0 && moves[0].before == i; moves = moves[1:] {
+			l.take(moves[0].at, moves[0].is)
+		}
 		l.add(at[i], v, most)
 	}
 }

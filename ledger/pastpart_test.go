@@ -19,9 +19,15 @@ func TestALongPastHasTheSameBytesWhoeverWritesIt(t *testing.T) {
 	at, most := t0, 0
 	for i := range 4000 {
 		at = at.Add(time.Duration(draw.IntN(80_000_000)) * time.Microsecond)
-		e := sentBy(1, "a", o, "r")
+		var e Event = sentBy(1, "a", o, "r")
 		if i%3 == 0 {
 			e = sentBy(1, "b", order(t, "sell", "MSFT", "3", "7.00"))
+		}
+		switch i % 20 { // a row goes, and comes again at the end
+		case 0:
+			e = allowed(2+i, o, ClearsPermission)
+		case 19 - i/500:
+			e = Rejudged{Intent: intent(2 + i - i%20), Order: o, Clears: ClearsSend, Ruling: Ruling{Effect: policy.Allow}}
 		}
 		for _, s := range []*State{keeps, again, whole} {
 			s.Apply(at, e)

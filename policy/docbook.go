@@ -59,7 +59,9 @@ const bookKeys = "```\n" + `
 - A quote is not judged by if it is older than ` + "`max_age`" + ` or from the future, if its bid is above its ask, or if its spread
   in parts of the middle is over ` + "`max_spread_bps`" + `.
 - A window of w is (now − w, now]. A day is the policy's time zone's, from its first instant. What was sent counts once, at
-  its full value, whatever became of it. A limit counts everything that it counts per, whichever rule it matched; ` + "`per`" + ` rule counts
+  its full value, whatever became of it. What a hook permits counts when it is permitted, and when it is sent by an executing surface,
+  or permitted anew after its deadline, it counts then instead, as what it is worth then: permissions that are collected slowly and
+  used at once meet the limits of that moment. A limit counts everything that it counts per, whichever rule it matched; ` + "`per`" + ` rule counts
   what matched the rule.
 - The worst price of a limit order is the higher of its limit and the ask; of an order at the market's price, a market or a
   stop order, the far side or its stop, whichever is higher, and ` + "`market_slippage_bps`" + ` beyond it. It is rounded up at the ninth place.
