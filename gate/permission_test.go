@@ -253,14 +253,14 @@ func TestReports(t *testing.T) {
 		"rejected":                  {&allowed, allowed, trade.Rejected, ledger.Failed, "", ""},
 		"unclear":                   {&allowed, allowed, trade.Unknown, ledger.OutcomeUnknown, "", "1"},
 		"no id, accepted":           {&noID, noID, trade.Accepted, ledger.Succeeded, "", "1"},
-		"other arguments":           {&allowed, larger, trade.Accepted, ledger.OutcomeUnknown, ledger.ArgumentsChanged, "1"},
-		"other arguments, no id":    {&noID, largerNoID, trade.Accepted, ledger.OutcomeUnknown, ledger.ArgumentsChanged, "1"},
+		"other arguments":           {&allowed, larger, trade.Accepted, ledger.OutcomeUnknown, ledger.ArgumentsChanged, "100"},
+		"other arguments, no id":    {&noID, largerNoID, trade.Accepted, ledger.OutcomeUnknown, ledger.ArgumentsChanged, "100"},
 		"other arguments, rejected": {&allowed, larger, trade.Rejected, ledger.OutcomeUnknown, ledger.ArgumentsChanged, "1"},
-		"ran although denied":       {&denied, denied, trade.Accepted, ledger.Succeeded, ledger.ExecutedAfterDenial, ""},
+		"ran although denied":       {&denied, denied, trade.Accepted, ledger.Succeeded, ledger.ExecutedAfterDenial, "500"},
 		"denied and did not run":    {&denied, denied, trade.Unknown, ledger.Blocked, "", ""},
-		"ran unjudged":              {nil, allowed, trade.Accepted, ledger.Succeeded, ledger.ExecutedUnjudged, ""},
+		"ran unjudged":              {nil, allowed, trade.Accepted, ledger.Succeeded, ledger.ExecutedUnjudged, "1"},
 		"did not run, unjudged":     {nil, allowed, trade.Rejected, "", "", ""},
-		"ran unjudged, no id":       {nil, noID, trade.Accepted, ledger.Succeeded, ledger.ExecutedUnjudged, ""},
+		"ran unjudged, no id":       {nil, noID, trade.Accepted, ledger.Succeeded, ledger.ExecutedUnjudged, "1"},
 	} {
 		g := open(t, nil)
 		if tt.asked != nil {

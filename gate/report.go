@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sallyport/journal"
@@ -17,6 +18,8 @@ type reporting struct {
 	g                 *Gate
 	r                 Report
 	wantsLook, looked bool
+	by                *basis // what an order that ran without being allowed is valued by
+	wantsBasis        bool
 	seen              ledger.Decided // a late decision on what may be the same call, where its ids do not say
 	seenAt            time.Time
 
@@ -33,10 +36,14 @@ func (g *Gate) Report(ctx context.Context, r Report) (d ledger.Decision, found b
 	r.Origin = cleanOrigin(r.Origin)
 	p := &reporting{g: g, r: r}
 	err = g.update(ctx, p.decide)
-	if err == nil && p.wantsLook {
-		if err = p.look(ctx); err == nil {
-			err = g.update(ctx, p.decide)
+	for err == nil && (p.wantsLook || p.wantsBasis) { // each once, and not under the journal's lock
+		if p.wantsBasis {
+			by := g.basis(ctx)
+			p.by = &by
+		} else if err = p.look(ctx); err != nil {
+			break
 		}
+		err = g.update(ctx, p.decide)
 	}
 	if err != nil {
 		return ledger.Decision{}, false, fmt.Errorf("the report could not be recorded: %w", err)
@@ -63,6 +70,7 @@ func permitting(surface string) bool { return surface == "hook" || surface == "p
 
 func (p *reporting) decide(tx *journal.Tx) error {
 	at, _ := p.g.moment(tx)
+	p.wantsLook, p.wantsBasis = false, false
 	if p.r.Origin.ToolCallID != "" {
 		d, err := p.g.called(tx.Find, ledger.CallKey(p.r.Account, p.r.Origin))
 		if err != nil {
@@ -103,23 +111,33 @@ func (p *reporting) settle(tx *journal.Tx, at time.Time, d ledger.Decision) {
 	p.decision, p.found = d, true
 	changed := p.r.Order.IsZero() || p.r.Order.Digest() != d.Order.Digest()
 	ran := p.r.Outcome == trade.Accepted
-	flagged := len(d.Flags) > 0
-	if d.Clears == ledger.ClearsNothing || d.Clears == ledger.ClearsApproval || d.State == ledger.Blocked {
-		if ran && !flagged { // the harness let through what was denied
+	open := p.g.follow.state.Open(d.Intent)
+	denied := d.Clears == ledger.ClearsNothing || d.Clears == ledger.ClearsApproval || d.State == ledger.Blocked
+	extra := ran && p.concludes(d) && !d.Ran && (denied && open == nil || changed)
+	if p.wantsBasis = extra && p.by == nil; p.wantsBasis {
+		return
+	}
+	if denied {
+		if ran && !slices.Contains(d.Flags, ledger.ExecutedAfterDenial) && !slices.Contains(d.Flags, ledger.ExecutedUnjudged) { // the harness let through what was denied
 			p.flag(tx, at, ledger.ExecutedAfterDenial, p.r.Status)
 			if p.concludes(d) {
 				p.apply(tx, at, p.outcome(trade.Accepted, p.r.Message))
 			}
+		}
+		if extra {
+			p.ran(tx, at, d.Order)
 		}
 		return
 	}
 	if !p.concludes(d) {
 		return
 	}
-	if changed && !flagged {
+	if changed && !slices.Contains(d.Flags, ledger.ArgumentsChanged) {
 		p.flag(tx, at, ledger.ArgumentsChanged, "executed: "+p.executed())
 	}
-	open := p.g.follow.state.Open(d.Intent)
+	if extra {
+		p.ran(tx, at, trade.Order{})
+	}
 	if open == nil || open.Phase == ledger.Working || !open.Pending.NotAfter.IsZero() {
 		return // an executing surface has it, or it is settled
 	}
@@ -131,6 +149,29 @@ func (p *reporting) settle(tx *journal.Tx, at time.Time, d ledger.Decision) {
 		return
 	}
 	p.apply(tx, at, out)
+}
+
+// ran counts what was executed and nothing allows: what the report says, or the order that was judged where it says none.
+//
+//limit:gate-ran An order that a harness ran although it was denied, was never judged or had other arguments is reserved and counts as sent, once.
+func (p *reporting) ran(tx *journal.Tx, at time.Time, judged trade.Order) {
+	o := p.r.Order
+	if o.IsZero() {
+		o = judged
+	}
+	if o.IsZero() {
+		return // nobody can say what it was
+	}
+	e := ledger.Ran{Intent: p.decision.Intent, Agent: p.r.Origin.Agent, Order: o}
+	if book := p.by.policy.Book; book != nil {
+		j := judgement{g: p.g, call: Call{Origin: p.r.Origin, Account: o.Account(), Order: o}, basis: *p.by, at: at}
+		s := j.situation("")
+		e.Rules, e.Value = book.AppendMatching(nil, o, p.r.Origin.Agent), book.Worth(o, s).Value
+		if o.ByAmount() {
+			e.Shares = book.Shares(o, s)
+		}
+	}
+	p.apply(tx, at, e)
 }
 
 func (p *reporting) executed() string {
@@ -163,6 +204,9 @@ func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
 		p.g.refuse(tx, at, attempt{action: "report", by: "agent:" + string(p.r.Origin.Agent), channel: p.r.Origin.Surface}, p.refused)
 		return
 	}
+	if p.wantsBasis = p.by == nil; p.wantsBasis {
+		return
+	}
 	e := ledger.Decided{
 		Intent: p.g.newIntent(tx, at), Origin: cleanOrigin(p.r.Origin), Account: p.r.Account, Order: p.r.Order,
 		Ruling: ledger.Ruling{Reasons: append(faultReasons(p.r.Faults), policy.Reason{
@@ -176,6 +220,7 @@ func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
 	p.decision, p.found = e.Decision(at), true
 	p.flag(tx, at, ledger.ExecutedUnjudged, p.r.Status)
 	p.apply(tx, at, p.outcome(trade.Accepted, p.r.Message))
+	p.ran(tx, at, p.r.Order)
 }
 
 // called returns the decision on a tool call: the one that bound its id, else the newest denial.
@@ -196,10 +241,10 @@ const lookBack = 512
 
 // look finds the newest decision on the same order, agent and tool that may be this call's: its permission is spent, by
 // an executing surface or by an earlier report, and the surface that decided it knew less of the call than the report
-// does, or more.
+// does, or more. What is counted as run already is another call.
 func (p *reporting) look(ctx context.Context) error {
 	p.looked = true
-	n := 0
+	n, ran := 0, map[trade.IntentID]bool{}
 	for r, err := range p.g.journal.Backward(ctx) {
 		if err != nil {
 			return err
@@ -211,8 +256,11 @@ func (p *reporting) look(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("record %d: %w", r.Seq, err)
 		}
+		if e, is := e.(ledger.Ran); is {
+			ran[e.Intent] = true
+		}
 		d, ok := e.(ledger.Decided)
-		if ok && !d.Order.IsZero() && d.Origin.Agent == p.r.Origin.Agent && d.Origin.Tool == p.r.Origin.Tool &&
+		if ok && !ran[d.Intent] && !d.Order.IsZero() && d.Origin.Agent == p.r.Origin.Agent && d.Origin.Tool == p.r.Origin.Tool &&
 			d.Order.Digest() == p.r.Order.Digest() && d.Origin.Joins(p.r.Origin) {
 			p.seen, p.seenAt = d, r.At
 			return nil

@@ -251,6 +251,76 @@ func TestOldPermissionIsPassedOver(t *testing.T) {
 	}
 }
 
+// TestWhatRanCountsWhateverWasJudged: orders that a harness has run count as sent and are pending, for an account, an agent,
+// a symbol and a rule, although they were denied, never judged, or other ones were permitted.
+//
+//attack:gate-ran
+//attack:ledger-ran
+func TestWhatRanCountsWhateverWasJudged(t *testing.T) {
+	large := func(t *testing.T, id string) gate.Call {
+		return call(t, "buy", "AAPL", "51", "100", withCall(id), atHook)
+	}
+	for name, runs := range map[string]func(*testing.T, *room, string){
+		"denied": func(t *testing.T, r *room, id string) {
+			must(r.Authorize(ctx, large(t, id)), nil)(t)
+			must2(r.Report(ctx, report(large(t, id), trade.Accepted)))(t)
+			must2(r.Report(ctx, report(large(t, id), trade.Accepted)))(t)
+		},
+		"denied, without an id": func(t *testing.T, r *room, _ string) {
+			must(r.Authorize(ctx, large(t, "")), nil)(t)
+			must2(r.Report(ctx, report(large(t, ""), trade.Accepted)))(t)
+		},
+		"unjudged": func(t *testing.T, r *room, id string) {
+			must2(r.Report(ctx, report(large(t, id), trade.Accepted)))(t)
+			must2(r.Report(ctx, report(large(t, id), trade.Accepted)))(t)
+		},
+		"unjudged, without an id": func(t *testing.T, r *room, _ string) { must2(r.Report(ctx, report(large(t, ""), trade.Accepted)))(t) },
+		"declined": func(t *testing.T, r *room, id string) {
+			c := call(t, "buy", "AAPL", "45", "100", withCall(id), atHook)
+			d := r.Authorize(ctx, c)
+			if d.Verdict == policy.Hold {
+				must(r.Decline(ctx, press(r.anna, d)))(t)
+			}
+			must2(r.Report(ctx, report(c, trade.Accepted)))(t)
+		},
+		"other arguments": func(t *testing.T, r *room, id string) {
+			c := call(t, "buy", "MSFT", "1", "0.01", withCall(id), atHook)
+			must(r.Authorize(ctx, c), nil)(t)
+			c.Order = large(t, id).Order
+			must2(r.Report(ctx, report(c, trade.Accepted)))(t)
+			must2(r.Report(ctx, report(c, trade.Accepted)))(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t, book(`"orders_per_day": {"deny_above": "2", "per": "symbol"}, "order_quantity": {"hold_above": "40", "deny_above": "50"},
+				"notional_per_day": {"deny_above": "10000.00", "per": "rule"}, "gross_exposure": {"deny_above": "12000.00"}`))
+			r.want(t, "buy MSFT 1@50", "allow")
+			for i := range 3 {
+				runs(t, r, fmt.Sprint("c", i))
+			}
+			r.restart(t)
+			got := r.Authorize(ctx, call(t, "buy", "AAPL", "1", "100", withCall("z"), atHook))
+			if said(got) != "deny ORDERS_PER_DAY_EXCEED_LIMIT NOTIONAL_PER_DAY_EXCEEDS_LIMIT GROSS_EXPOSURE_EXCEEDS_LIMIT" || got.Reasons[0].Observed != "4" {
+				t.Fatalf("%s", got.AppendJSON(nil))
+			}
+			if _, err := r.Verify(ctx, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// must2 is must for a report, which was found.
+func must2(d ledger.Decision, found bool, err error) func(testing.TB) ledger.Decision {
+	return func(t testing.TB) ledger.Decision {
+		t.Helper()
+		if err != nil || !found {
+			t.Fatal(found, err)
+		}
+		return d
+	}
+}
+
 // marketOrder is an order at the market.
 func marketOrder(t testing.TB, side, symbol, quantity string) trade.Order {
 	t.Helper()

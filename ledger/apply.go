@@ -30,6 +30,8 @@ func (s *State) Apply(at time.Time, e Event) {
 		if e.Outcome != trade.Unknown {
 			s.cancelling(e.Intent, false, false)
 		}
+	case Ran:
+		s.ran(at, e)
 	case Flagged, AttemptRefused: // evidence only
 	default:
 		s.control(at, e)

@@ -82,6 +82,7 @@ type Decision struct {
 	Origin  Origin
 	Clears  Clearance
 	Pending Pending
+	Ran     bool // something was executed in the place of the call, or the call without being allowed, and is counted
 }
 
 // TierGap says which tier a call needs and which its caller has.

@@ -65,6 +65,8 @@ func decodeKind(o *object, kind string) (Event, bool) {
 		}, true
 	case "happened":
 		return decodeHappened(o), true
+	case "ran":
+		return o.ran(), true
 	case "flagged":
 		return Flagged{Intent: o.intent(), Flag: o.text("flag"), Detail: o.optional("detail")}, true
 	case "asked":

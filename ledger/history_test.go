@@ -34,6 +34,11 @@ func deniedOrder(n int, agent trade.Agent, o trade.Order, code trade.Code) Decid
 	return d
 }
 
+// ran is an order that was executed although nothing allows it.
+func ran(n int, agent trade.Agent, o trade.Order, rules ...string) Ran {
+	return Ran{Intent: intent(n), Agent: agent, Order: o, Rules: rules}
+}
+
 // ask returns the history of an order of agent a.
 func ask(s *State, o trade.Order, without trade.IntentID) *History {
 	var h History
@@ -138,6 +143,8 @@ func TestEachOrderCountsOnceWhenItIsSent(t *testing.T) {
 		"permitted again and again, then sent": {[]Event{allowed(1, o, ClearsPermission), again(ClearsPermission), again(ClearsPermission), again(ClearsSend)}, 1},
 		"permitted, then denied":               {[]Event{allowed(1, o, ClearsPermission), no}, 1},
 		"permitted and reported":               {[]Event{allowed(1, o, ClearsPermission), by(trade.Accepted, FromReport)}, 1},
+		"denied and run all the same":          {[]Event{deniedOrder(1, "a", o, "X"), ran(1, "a", o)}, 1},
+		"permitted, and another one run":       {[]Event{allowed(1, o, ClearsPermission), ran(1, "a", o)}, 2},
 		"sent and rejected":                    {[]Event{allowed(1, o, ClearsSend), by(trade.Rejected, FromBroker)}, 1},
 		"sent and unknown, then looked up":     {[]Event{allowed(1, o, ClearsSend), by(trade.Unknown, FromGate), by(trade.Accepted, FromLookup)}, 1},
 		"sent, filled and cancelled": {[]Event{
@@ -576,6 +583,9 @@ func (r *recount) take(s *State, at time.Time, e Event) {
 		if (phase == Permitted || phase == Sending) && e.Outcome == trade.Rejected && (e.Source.Tracked() || e.Source == FromReport) {
 			add(&r.rejected, open.Origin.Agent, open.Order, Ruling{})
 		}
+	case Ran:
+		add(&r.sent, e.Agent, e.Order, Ruling{Rules: e.Rules, Value: e.Value})
+		r.sent[len(r.sent)-1].intent = ""
 	case Happened:
 		if n, _ := s.Cursor(e.Account); waits && e.Number > n && e.What == WasFilled {
 			add(&r.sent, open.Origin.Agent, open.Order, Ruling{Rules: open.Rules, Value: open.Value})

@@ -481,7 +481,9 @@ func randomEvent(t *rapid.T, number *uint64) Event {
 	if ruling.Effect == policy.Deny {
 		ruling.Reasons = []policy.Reason{{Code: "X", Field: word.Draw(t, "field"), Message: word.Draw(t, "message"), Rule: word.Draw(t, "rule"), Hold: rapid.Bool().Draw(t, "hold")}}
 	}
-	switch rapid.IntRange(0, 22).Draw(t, "kind") {
+	switch rapid.IntRange(0, 23).Draw(t, "kind") {
+	case 23:
+		return Ran{Intent: intent(1000 + n), Agent: "b", Order: o, Rules: ruling.Rules, Value: ruling.Value, Shares: ruling.Shares}
 	case 19, 20:
 		return HistoryBegan{FromStart: rapid.Bool().Draw(t, "from start")}
 	case 21:

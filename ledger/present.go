@@ -49,6 +49,8 @@ func (d *Decision) Apply(e Event) {
 		d.happened(e)
 	case Flagged:
 		d.Flags = append(d.Flags, e.Flag)
+	case Ran:
+		d.Ran = true
 	case Approved:
 		d.approve(e)
 	case ProposalEnded:

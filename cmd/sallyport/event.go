@@ -29,6 +29,8 @@ func eventText(e ledger.Entry) string {
 		return x.What + ", " + x.Quantity.String() + " left unfilled"
 	case ledger.Flagged:
 		return colon("flagged "+x.Flag, x.Detail)
+	case ledger.Ran:
+		return "counted as executed: " + orderLine(x.Order)
 	case ledger.Asked:
 		return "the harness asked again for the same permission"
 	case ledger.Approved, ledger.ProposalEnded, ledger.AttemptRefused:

@@ -86,6 +86,8 @@ func (d *daemon) entryOf(e ledger.Event) entry {
 		return info("at the venue: "+x.What, "intent", string(x.Intent), "quantity", x.Quantity.String(), "symbol", x.Symbol.String(), "price", x.Price.String())
 	case ledger.Flagged:
 		return warn("flagged", "intent", string(x.Intent), "flag", x.Flag, "detail", printable(x.Detail))
+	case ledger.Ran:
+		return warn("an order that nothing allows was executed", "intent", string(x.Intent), "agent", string(x.Agent), "order", orderLine(x.Order))
 	case ledger.CancelAsked:
 		return info("a cancel was asked", "intent", string(x.Intent), "by", "agent:"+string(x.Origin.Agent), "surface", x.Origin.Surface)
 	case ledger.CancelEnded:
