@@ -171,7 +171,8 @@ func (s *State) concluded(at time.Time, e Concluded) {
 			o.Phase = Working
 			return
 		}
-		delete(s.open, o.Intent) // nobody tells us of its fills: what it reserved stays pending, as posted exposure
+		s.leave(o) // nobody tells us of its fills
+		delete(s.open, o.Intent)
 	}
 }
 

@@ -30,13 +30,14 @@ type tide struct {
 	exits                            trade.Decimal // of the sells, what exits of the position may sell
 	leftOut                          trade.Decimal // of the sells, the shares that are not to be counted
 	dearest                          trade.Decimal // the highest price of a sell
+	unsized                          int           // orders by amount of which nobody can say how many shares they are
 }
 
 // Exposure returns what an account has at risk, without the intent whose second judgement this is. A position is valued
 // at the ask where that makes more exposure, and an order at the highest of its prices, what it was judged to cost a
 // share, and the ask; one by amount at what is left of the amount. Exits of a position add nothing to it, as far as they
 // sell no more than is held. What is pending and has no open intent, because nobody tells us of its fills, counts at the
-// ask. Where one symbol of the account has no mark, nothing of the account as a whole is known.
+// highest price of any of it, or at what the market may cost. Where one symbol of the account has no mark, nothing of the account as a whole is known.
 func (s *State) Exposure(a trade.Account, sym trade.Symbol, without trade.IntentID, mark func(trade.Symbol) (Mark, bool)) Exposure {
 	return s.exposure(a, sym, without, mark, nil)
 }
@@ -92,6 +93,7 @@ func (t *tide) with(o *Open, leftOut bool) {
 		value = trade.Decimal{}
 		t.leftOut = t.leftOut.Add(own.sells)
 	}
+	t.unsized += own.unsized
 	t.buys, t.sells, t.exits = t.buys.Add(own.buys), t.sells.Add(own.sells), t.exits.Add(o.Exits())
 	if o.Order.Side() == trade.Buy {
 		t.buyValue = t.buyValue.Add(value)
@@ -135,8 +137,16 @@ func (x *Exposure) add(h *holding, t *tide, own bool) {
 		return
 	}
 	// What reports posted is pending beside the open intents.
-	buys := t.buyValue.Add(h.pendingBuys.Sub(t.buys).Mul(m.Ask))
-	sells := t.sellValue.Add(h.pendingSells.Sub(t.sells).Mul(m.Ask))
+	posted, dear := h.pendingSells.Sub(t.sells), larger(t.dear, h.dearSell)
+	buys := t.buyValue.Add(h.pendingBuys.Sub(t.buys).Mul(larger(t.dear, h.dearBuy)))
+	sells := t.sellValue.Add(posted.Mul(dear))
+	if posted.Sign() > 0 {
+		t.dearest = larger(t.dearest, dear)
+	}
+	if h.unsized > t.unsized {
+		x.Gross, x.NetLong = policy.Known{}, policy.Known{}
+		x.SymbolLong.Known = x.SymbolLong.Known && !own
+	}
 	long := h.position.Sign() > 0
 	bare := t.exits // exits of what is held no more
 	if long {

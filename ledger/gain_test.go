@@ -275,7 +275,9 @@ func TestExposureAtWorst(t *testing.T) {
 		{"a buy that is judged again", []Event{have, buy(1, "AAPL", "5", "12", ClearsSend)}, intent(1), "200 200 200 -180 180 0"},
 		{"a held buy", []Event{have, heldOrder(1, order(t, "buy", "AAPL", "5", "12"), 1)}, "", "260 260 260 -180 180 1"},
 		{"half is filled", []Event{have, buy(1, "AAPL", "10", "12", ClearsSend), fill(2, 1, order(t, "buy", "AAPL", "10", "12"), "4")}, "", "312 312 312 -216 216 1"},
-		{"an accepted order of which nobody tells", []Event{have, buy(1, "AAPL", "5", "12", ClearsPermission), Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport}}, "", "250 250 250 -180 180 0"},
+		{"an accepted order of which nobody tells", []Event{have, buy(1, "AAPL", "5", "12", ClearsPermission), Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport}}, "", "260 260 260 -180 180 0"},
+		{"accepted ones below the ask", []Event{have, buy(1, "AAPL", "5", "8", ClearsPermission), Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport}}, "", "250 250 250 -180 180 0"},
+		{"accepted sells of more than is held, above the market", []Event{have, sell(1, "AAPL", "25", "30", ClearsPermission), Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport}}, "", "200 950 200 150 180 0"},
 		{"another symbol", []Event{have, buy(1, "MSFT", "1", "50", ClearsSend)}, "", "200 300 300 -180 180 1"},
 		{"a symbol without a mark", []Event{have, buy(1, "IBM", "1", "50", ClearsSend)}, "", "200 ? ? ? ? 1"},
 	} {

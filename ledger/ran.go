@@ -46,5 +46,6 @@ func (s *State) ran(at time.Time, e Ran) {
 	o := &Open{Intent: e.Intent, Order: e.Order, Origin: Origin{Agent: e.Agent}, Phase: Sending}
 	o.size(Ruling{Value: e.Value, Shares: e.Shares})
 	s.reserve(o)
+	s.leave(o)
 	s.sent(at, o, e.Rules, e.Value)
 }

@@ -115,6 +115,14 @@ func (a *account) appendJSON(dst []byte) []byte {
 		if h.average.Sign() != 0 {
 			dst = appendDecimal(dst, "average", h.average)
 		}
+		for _, d := range [...]struct {
+			name  string
+			price trade.Decimal
+		}{{"dear_buy", h.dearBuy}, {"dear_sell", h.dearSell}} {
+			if d.price.Sign() != 0 {
+				dst = appendDecimal(dst, d.name, d.price)
+			}
+		}
 		if h.unsized != 0 {
 			dst = strconv.AppendInt(wire.AppendName(dst, "unsized"), int64(h.unsized), 10)
 		}
@@ -351,7 +359,7 @@ func (s *State) readAccount(x object) error {
 		}
 		h := &holding{
 			position: y.decimal("position"), pendingBuys: y.decimal("pending_buys"), pendingSells: y.decimal("pending_sells"),
-			average: y.optionalDecimal("average"),
+			average: y.optionalDecimal("average"), dearBuy: y.optionalDecimal("dear_buy"), dearSell: y.optionalDecimal("dear_sell"),
 		}
 		if _, n := y.v.Member("unsized"); n > 0 {
 			h.unsized = int(y.number("unsized"))

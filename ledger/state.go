@@ -50,10 +50,13 @@ type account struct {
 
 // holding sums what is known of one symbol. The pending sums cover open intents and what harnesses reported as accepted
 // by venues whose fills nobody tells us. average is what a share of the position was paid; zero while that is not known.
-// unsized is how many orders by amount are pending of which nobody can say how many shares they are.
+// unsized is how many orders by amount are pending of which nobody can say how many shares they are. Of what is pending
+// without an open intent, dearBuy and dearSell are the highest prices that a share may cost or bring by the orders' own
+// terms.
 type holding struct {
 	position, pendingBuys, pendingSells, average trade.Decimal
 	unsized                                      int
+	dearBuy, dearSell                            trade.Decimal
 }
 
 // Phase is where an open intent stands. The zero Phase is none.

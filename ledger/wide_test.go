@@ -247,6 +247,51 @@ func TestExposureOfWideOrdersIsTheWorst(t *testing.T) {
 	}
 }
 
+// TestAnOrderIsWorthNoLessOnceItIsPosted: a report ends the intent, and not what it may cost.
+//
+//attack:ledger-posted
+func TestAnOrderIsWorthNoLessOnceItIsPosted(t *testing.T) {
+	amount := wide(t, "buy AAPL notional=50000 type=market")
+	s := began(AccountSeen{Account: "paper"}, allowed(1, amount, ClearsPermission), Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromReport})
+	mark := func(trade.Symbol) (Mark, bool) { return Mark{decimal("99"), decimal("100")}, true }
+	if x := s.Exposure("paper", mustSymbol("MSFT"), "", mark); x.Gross.Known || x.NetLong.Known || !x.SymbolLong.Known || !x.NetShort.Known {
+		t.Errorf("an amount of nobody knows how many shares is posted: %+v", x)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := began(AccountSeen{Account: "paper"}, Happened{
+			Account: "paper", Number: 1, What: WasFilled, Symbol: mustSymbol("AAPL"), Side: trade.Buy, Quantity: decimal("7"), Price: decimal("90"),
+		})
+		n := rapid.IntRange(1, 4).Draw(t, "orders")
+		for i := range n {
+			o := anyOrder(t)
+			d := allowed(1+i, o, rapid.SampledFrom([]Clearance{ClearsSend, ClearsPermission}).Draw(t, "clears"))
+			d.Ruling.Value = rapid.SampledFrom([]trade.Decimal{{}, decimal("5"), decimal("1234.5")}).Draw(t, "value")
+			if o.ByAmount() {
+				d.Ruling.Shares = rapid.SampledFrom([]policy.Known{{}, {Value: decimal("5"), Known: true}}).Draw(t, "shares")
+			}
+			s.Apply(t0, d)
+		}
+		ask := trade.Whole(rapid.SampledFrom([]uint32{2, 100, 150, 400}).Draw(t, "ask"))
+		look := func() [4]policy.Known {
+			x := s.exposure("paper", mustSymbol("AAPL"), "", func(trade.Symbol) (Mark, bool) { return Mark{ask.Sub(trade.Whole(1)), ask}, true },
+				func(ask trade.Decimal) trade.Decimal { return ask.Mul(decimal("1.1")) })
+			return [4]policy.Known{x.SymbolLong, x.Gross, x.NetLong, x.NetShort}
+		}
+		was := look()
+		for i := range n {
+			s.Apply(t0, Concluded{Intent: intent(1 + i), Outcome: trade.Accepted, Source: FromReport})
+			if rapid.Bool().Draw(t, "restart") {
+				s = restart(t, s)
+			}
+			for j, k := range look() {
+				if k.Known && (!was[j].Known || k.Value.Cmp(was[j].Value) < 0) {
+					t.Fatalf("%d posted: exposure %d is %s, was %s", i+1, j, show(k), show(was[j]))
+				}
+			}
+		}
+	})
+}
+
 // TestOrdersAtTheMarketAreDearerThanTheAsk: what waits for the market is valued with the slippage at every quote.
 func TestOrdersAtTheMarketAreDearerThanTheAsk(t *testing.T) {
 	for line, want := range map[string]string{
