@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -108,8 +109,7 @@ func (s *State) decided(at time.Time, e Decided) {
 	}
 	if e.Clears == ClearsPermission {
 		o.Phase = Permitted
-		d := e.Order.Digest()
-		s.waiting[d] = append(s.waiting[d], e.Intent)
+		s.await(o)
 	}
 	o.size(e.Ruling)
 	s.open[e.Intent] = o
@@ -181,7 +181,7 @@ func (o *Open) ours() bool { return !o.Pending.NotAfter.IsZero() }
 
 // count counts the orders in a row that the broker itself has rejected.
 //
-//limit:ledger-refusals Only what the broker itself rejects counts as a rejection in a row, once an order; what it accepts ends the row.
+//limit:ledger-refusals Only what the broker itself rejects counts as a rejection in a row, once an order; what it accepts, or tells of before it has answered, ends the row.
 func (s *State) count(o *Open, e Concluded) {
 	if o == nil || !e.Source.Tracked() {
 		return
@@ -225,6 +225,16 @@ func (s *State) happened(at time.Time, e Happened) {
 	}
 	s.tidy(e.Account, e.Symbol)
 }
+
+// await takes an intent among the unspent permissions, by its age: one that people approved late is not the newest.
+func (s *State) await(o *Open) {
+	d := o.Order.Digest()
+	at, _ := slices.BinarySearchFunc(s.waiting[d], o, func(id trade.IntentID, o *Open) int { return age(s.Open(id), o) })
+	s.waiting[d] = slices.Insert(s.waiting[d], at, o.Intent)
+}
+
+// age orders intents by when they were first judged.
+func age(a, b *Open) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Intent, b.Intent)) }
 
 // spend takes the intent out of the unspent permissions.
 func (s *State) spend(o *Open) {

@@ -172,6 +172,27 @@ func TestOnlyTheBrokersOwnRejectionsCount(t *testing.T) {
 	if s.Refusals("paper") != 0 {
 		t.Fatalf("%d in a row after an acceptance", s.Refusals("paper"))
 	}
+	for number, what := range []string{WasFilled, WasCancelled} { // which another process took in before the answer came
+		rejected(20+number, FromBroker)
+		s.Apply(t0, allowed(30+number, o, ClearsSend))
+		e := fill(uint64(2+2*number), 30+number, o, "10")
+		e.What = what
+		s.Apply(t0, e)
+		if s.Refusals("paper") != 0 {
+			t.Fatalf("%d in a row after an order was %s", s.Refusals("paper"), what)
+		}
+		rejected(40+number, FromBroker)
+		s.Apply(t0, allowed(50+number, o, ClearsSend))
+		s.Apply(t0, Concluded{Intent: intent(50 + number), Outcome: trade.Accepted, Source: FromBroker})
+		rejected(60+number, FromBroker)
+		if e.Number++; what == WasFilled {
+			e.Intent = intent(50)
+			s.Apply(t0, e) // of one that had been accepted before
+			if s.Refusals("paper") != 1 {
+				t.Fatalf("%d in a row; a fill of what worked already ends no row", s.Refusals("paper"))
+			}
+		}
+	}
 }
 
 func grantByHash(s *State, hash string) (Grant, bool) {

@@ -13,7 +13,8 @@ import (
 // and allocates; later ones, also of later orders, do not.
 type History struct {
 	memory memory
-	past   *past // nil: nothing ever happened in the account
+	acc    *account
+	past   *past // of it; nil: nothing ever happened in the account
 	agent  trade.Agent
 	order  trade.Order
 	own    *Open // the order's own earlier judgement, which is left out; nil if it was not counted
@@ -43,7 +44,7 @@ func missing(full bool) (int, trade.Decimal) {
 func (s *State) History(h *History, agent trade.Agent, order trade.Order, without trade.IntentID) {
 	*h = History{memory: s.memory, agent: agent, order: order}
 	if acc := s.accounts[order.Account()]; acc != nil {
-		h.past = &acc.past
+		h.acc, h.past = acc, &acc.past
 		h.past.ready()
 		h.past.denied.load(readTrouble, maxTroubles)
 		h.past.rejected.load(readTrouble, maxTroubles)
@@ -175,6 +176,14 @@ func (h *History) troubles(l *log[trouble], per policy.Per, since time.Time) pol
 	from := since.UnixMicro()
 	if !h.memory.covers(from) {
 		return policy.Count{N: NotKnown}
+	}
+	if h.acc != nil && (per == policy.PerAgent || per == policy.PerSymbol) {
+		from = max(from, h.acc.pardoned(func(s Scope) bool {
+			if per == policy.PerAgent {
+				return s.OfAgent(h.agent)
+			}
+			return s.Kind == OneSymbol && s.Name == h.order.Symbol().String()
+		}))
 	}
 	n := 0
 	for i := len(l.at) - 1; i >= 0 && l.at[i] > from; i-- {

@@ -243,6 +243,30 @@ func TestUnspentMatchesOldestOfSameSessionToolAndOrder(t *testing.T) {
 	}
 }
 
+// TestOldestOfLikePermissionsIsTheSameAfterARestart: one that was held first and approved last is still the oldest.
+func TestOldestOfLikePermissionsIsTheSameAfterARestart(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "1.00")
+	held, second := heldOrder(1, o, 1), allowed(2, o, ClearsPermission)
+	held.Hold.Permits, held.Origin.ToolCallID, second.Origin.ToolCallID = true, "", ""
+	s := began(held, second, Approved{Intent: intent(1), Digest: o.Digest(), Person: "anna", Lapses: t0.Add(time.Minute)},
+		Rejudged{Intent: intent(1), Account: "paper", Origin: held.Origin, Order: o, Clears: ClearsPermission, Ruling: Ruling{Effect: policy.Allow}})
+	for name, s := range map[string]*State{"live": s, "restarted": restart(t, s)} {
+		if p := s.Unspent(held.Origin, o, anyOpen); p == nil || p.Intent != intent(1) {
+			t.Errorf("%s: %+v is spent first", name, p)
+		}
+	}
+	s = began()
+	later, sooner := allowed(1, o, ClearsPermission), allowed(2, o, ClearsPermission) // an id says the millisecond
+	later.Origin.ToolCallID, sooner.Origin.ToolCallID = "", ""
+	s.Apply(t0, sooner)
+	s.Apply(t0.Add(time.Microsecond), later)
+	for name, s := range map[string]*State{"live": s, "restarted": restart(t, s)} {
+		if p := s.Unspent(later.Origin, o, anyOpen); p == nil || p.Intent != intent(2) {
+			t.Errorf("%s, within a millisecond: %+v is spent first", name, p)
+		}
+	}
+}
+
 //attack:ledger-outcome-deadline
 func TestMissingOutcomeIsUnknownAfterDeadlineAndAfterTheSenderEnded(t *testing.T) {
 	e := allowed(1, order(t, "buy", "AAPL", "10", "150.00"), ClearsSend)

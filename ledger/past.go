@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -331,7 +332,8 @@ func (s *State) denied(at time.Time, a trade.Account, agent trade.Agent, sym tra
 	if !s.memory.on || stopped {
 		return
 	}
-	s.account(a).past.denied.add(at.UnixMicro(), trouble{agent, sym}, maxTroubles)
+	acc := s.account(a)
+	acc.troubled(&acc.past.denied, at, trouble{agent, sym})
 }
 
 // rejected remembers what a broker rejected, whoever tells it. What we or a person settle is no rejection.
@@ -339,42 +341,48 @@ func (s *State) rejected(at time.Time, o *Open, from Source) {
 	if !s.memory.on || !from.Tracked() && from != FromReport {
 		return
 	}
-	s.account(o.Order.Account()).past.rejected.add(at.UnixMicro(), trouble{o.Origin.Agent, o.Order.Symbol()}, maxTroubles)
+	acc := s.account(o.Order.Account())
+	acc.troubled(&acc.past.rejected, at, trouble{o.Origin.Agent, o.Order.Symbol()})
 }
 
-// pardon begins to count again what makes a switch engage itself, as far as a person has reset that scope. What was
-// sent stays counted.
-func (a *account) pardon(name trade.Account, scope Scope, m memory) {
-	var covered func(trouble) bool
-	switch scope.Kind {
-	case OneAccount:
-		if scope.Name != string(name) {
-			return
-		}
-	case OneAgent:
-		covered = func(t trouble) bool { return string(t.agent) == scope.Name }
-	case OneSymbol:
-		covered = func(t trouble) bool { return t.symbol.String() == scope.Name }
-	case Everything:
-	}
-	if covered == nil {
-		a.past.rejected, a.past.denied = log[trouble]{}, log[trouble]{}
+// pardon is from when on rejections and denials are counted of an agent or a symbol.
+type pardon struct {
+	scope Scope
+	after int64 // microseconds: what has that time counts no more
+}
+
+// pardon begins to count again what makes a switch engage itself, as far as a person has reset that scope: of an account
+// with all of its agents and symbols, of one of these for itself alone. What was sent stays counted.
+//
+//limit:ledger-pardon A reset of an agent or a symbol begins its own count of rejections and denials again, and takes nothing from those of others or of the account.
+func (a *account) pardon(at time.Time, name trade.Account, scope Scope, m memory) {
+	switch {
+	case scope.Kind == OneAccount && !scope.Covers(name, "", trade.Symbol{}):
+	case scope.Kind == Everything, scope.Kind == OneAccount:
+		a.past.rejected, a.past.denied, a.pardons = log[trouble]{}, log[trouble]{}, nil
 		a.streak = streak{known: m.on && !m.whole}
-		return
+	case m.on:
+		after := max(at.UnixMicro(), a.past.rejected.newest(), a.past.denied.newest())
+		a.pardons = slices.DeleteFunc(a.pardons, func(p pardon) bool {
+			return p.scope == scope || p.after < after-kept.Microseconds()
+		})
+		i, _ := slices.BinarySearchFunc(a.pardons, scope, func(p pardon, s Scope) int { return cmp.Compare(p.scope.String(), s.String()) })
+		a.pardons = slices.Insert(a.pardons, i, pardon{scope, after})
 	}
-	drop(&a.past.rejected, covered)
-	drop(&a.past.denied, covered)
 }
 
-// drop takes things out. What stays keeps its time.
-func drop(l *log[trouble], which func(trouble) bool) {
-	l.load(readTrouble, maxTroubles)
-	n := 0
-	for i, v := range l.all {
-		if !which(v) {
-			l.at[n], l.all[n] = l.at[i], v
-			n++
+// pardoned returns the newest time of a pardon that is of the scope of a count; 0 if there is none.
+func (a *account) pardoned(of func(Scope) bool) (after int64) {
+	for _, p := range a.pardons {
+		if of(p.scope) {
+			after = max(after, p.after)
 		}
 	}
-	l.at, l.all, l.parts = l.at[:n], l.all[:n], nil
+	return after
+}
+
+// troubled remembers a rejection or a denial. What comes after a pardon has a later time than what was before.
+func (a *account) troubled(l *log[trouble], at time.Time, v trouble) {
+	after := a.pardoned(func(Scope) bool { return true })
+	l.add(max(at.UnixMicro(), after+1), v, maxTroubles)
 }

@@ -84,26 +84,6 @@ func (s *State) close(o *Open) {
 	s.tidy(o.Order.Account(), o.Order.Symbol())
 }
 
-// leave has what an intent has pending stay so without it, as posted exposure. Its own price is kept, since it may cost
-// more than the market does.
-//
-//limit:ledger-posted What is pending without an open intent counts at the highest price of any such order, and where nobody can say how many shares one of them is, the exposure is not known.
-func (s *State) leave(o *Open) {
-	if !s.memory.on {
-		return
-	}
-	price, left := o.worst(trade.Decimal{}, trade.Decimal{}), o.Remaining()
-	if o.Order.ByAmount() && left.Sign() > 0 {
-		price = o.left().QuoUp(left)
-	}
-	h := s.holding(o.Order.Account(), o.Order.Symbol())
-	if o.Order.Side() == trade.Buy {
-		h.dearBuy = larger(h.dearBuy, price)
-	} else {
-		h.dearSell = larger(h.dearSell, price)
-	}
-}
-
 // filled takes in a fill of the order or of its exits.
 //
 //limit:ledger-filled A fill uses up what its own order has pending, and no more of it than is pending.
@@ -115,9 +95,18 @@ func (s *State) filled(o *Open, e Happened) {
 	} else {
 		o.exit(e.Quantity)
 	}
-	o.Phase, o.Unknown = Working, false
+	s.taken(o)
 	s.post(o, was, o.pending())
 	s.settle(o)
+}
+
+// taken notes that the venue has an order, whatever it has answered to it: no permission of it is left to spend, and it has
+// accepted it.
+func (s *State) taken(o *Open) {
+	if o.Phase != Working {
+		s.account(o.Order.Account()).refusals = 0
+	}
+	o.Phase, o.Unknown = Working, false
 }
 
 // settle ends an intent of which nothing is pending.
@@ -162,7 +151,7 @@ func (s *State) over(o *Open, side trade.Side) {
 	} else {
 		o.Over = true
 	}
-	o.Phase, o.Unknown = Working, false // the venue has it: no permission of it is left to spend
+	s.taken(o)
 	s.post(o, was, o.pending())
 	s.settle(o)
 }

@@ -81,7 +81,7 @@ func (s *State) reset(at time.Time, e KillReset) {
 		if e.Scope == (Scope{}) || e.Scope == (Scope{OneAccount, string(name)}) {
 			acc.refusals = 0
 		}
-		acc.pardon(name, e.Scope, s.memory)
+		acc.pardon(at, name, e.Scope, s.memory)
 	}
 }
 
@@ -296,8 +296,7 @@ func (s *State) resume(at time.Time, o *Open, e Rejudged) {
 	o.Pending, o.Phase = e.Pending, Sending
 	if e.Clears == ClearsPermission {
 		o.Phase, o.Origin = Permitted, e.Origin // the call that may now be made has an id of its own
-		d := o.Order.Digest()
-		s.waiting[d] = append(s.waiting[d], o.Intent)
+		s.await(o)
 	}
 	s.sent(at, o, e.Ruling.Rules, e.Ruling.Value)
 }

@@ -69,5 +69,26 @@ func (s *State) endPosted(e PostedEnded) {
 	}
 	h, own := acc.holdings[e.Symbol], s.openPending(e.Account, e.Symbol)
 	h.pendingBuys, h.pendingSells, h.unsized = own.buys, own.sells, own.unsized
+	h.dearBuy, h.dearSell = trade.Decimal{}, trade.Decimal{}
 	s.tidy(e.Account, e.Symbol)
+}
+
+// leave has what an intent has pending stay so without it, as posted exposure. Its own price is kept, since it may cost
+// more than the market does.
+//
+//limit:ledger-posted What is pending without an open intent counts at the highest price of any such order, and where nobody can say how many shares one of them is, the exposure is not known.
+func (s *State) leave(o *Open) {
+	if !s.memory.on {
+		return
+	}
+	price, left := o.worst(trade.Decimal{}, trade.Decimal{}), o.Remaining()
+	if o.Order.ByAmount() && left.Sign() > 0 {
+		price = o.left().QuoUp(left)
+	}
+	h := s.holding(o.Order.Account(), o.Order.Symbol())
+	if o.Order.Side() == trade.Buy {
+		h.dearBuy = larger(h.dearBuy, price)
+	} else {
+		h.dearSell = larger(h.dearSell, price)
+	}
 }

@@ -46,6 +46,9 @@ func TestWhatIsPostedEndsByAPersonsWord(t *testing.T) {
 	if got := stand(); got != "posted 0 0 0, pending 20 0" {
 		t.Errorf("ended: %s", got)
 	}
+	if h := s.accounts["paper"].holdings[mustSymbol("AAPL")]; h.dearBuy.Sign() != 0 || h.dearSell.Sign() != 0 {
+		t.Errorf("what has ended still counts at its price: %+v", h)
+	}
 	if buys, _, _ := s.Posted("paper", mustSymbol("MSFT")); buys.String() != "7" || s.Open(intent(3)) == nil || s.Open(intent(4)) == nil {
 		t.Error("another symbol, or an open intent, has ended")
 	}

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"time"
 
 	"sallyport/trade"
 	"sallyport/wire"
@@ -100,7 +101,7 @@ func (a *account) appendJSON(dst []byte) []byte {
 		dst = strconv.AppendInt(wire.AppendName(dst, "refusals"), int64(a.refusals), 10)
 	}
 	dst = wire.AppendOptional(dst, "last", string(a.last))
-	dst = appendFlag(a.streak.append(a.day.append(dst)), "seen", a.seen)
+	dst = appendList(appendFlag(a.streak.append(a.day.append(dst)), "seen", a.seen), "pardons", a.pardons)
 	dst = append(wire.AppendName(dst, "holdings"), '[')
 	symbols := slices.SortedFunc(maps.Keys(a.holdings), func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) })
 	for i, sym := range symbols {
@@ -129,6 +130,10 @@ func (a *account) appendJSON(dst []byte) []byte {
 		dst = append(dst, '}')
 	}
 	return append(dst, ']', '}')
+}
+
+func (p pardon) append(dst []byte) []byte {
+	return appendTime(wire.AppendText(dst, "scope", p.scope.String()), "after", time.UnixMicro(p.after))
 }
 
 // The fixed beginnings of the first line and of an open intent's.
@@ -210,6 +215,11 @@ func ReadSnapshot(raw []byte) (*State, error) {
 	top.fail(s.findLines(lines, names))
 	if top.err != nil {
 		return nil, fmt.Errorf("ledger: snapshot: %w", top.err)
+	}
+	for _, ids := range s.waiting { // few are alike, so few are read
+		if len(ids) > 1 {
+			slices.SortFunc(ids, func(a, b trade.IntentID) int { return age(s.Open(a), s.Open(b)) })
+		}
 	}
 	return s, nil
 }
@@ -367,6 +377,9 @@ func (s *State) readAccount(x object) error {
 		acc.holdings[sym] = h
 		x.fail(y.err)
 	}
+	x.each("pardons", func(y *object) {
+		acc.pardons = append(acc.pardons, pardon{y.scope(), y.time("after").UnixMicro()})
+	})
 	acc.day, acc.streak, acc.seen = x.day(), x.streak(), x.flag("seen")
 	return x.err
 }

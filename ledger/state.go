@@ -45,7 +45,8 @@ type account struct {
 	past     past
 	day      Day
 	streak   streak
-	seen     bool // it was empty before the venue's first event
+	pardons  []pardon // by their scopes
+	seen     bool     // it was empty before the venue's first event
 }
 
 // holding sums what is known of one symbol. The pending sums cover open intents and what harnesses reported as accepted
