@@ -18,12 +18,10 @@ import (
 // Limits of a judgement.
 //
 //limit:gate-origin-text A tool name, session, harness or tool-call id of over 256 bytes, not in UTF-8 or with a control character denies the call: ORIGIN_MALFORMED.
-//limit:gate-open At most 10,000 intents may be open at a time, permitted, in flight, unknown or working; one more buy is UNSETTLED_EXCEEDS_LIMIT.
 //limit:gate-clock-behind A clock more than 5 seconds behind the newest record denies every order: CLOCK_BEHIND.
 const (
 	maxOriginText  = 256
 	maxClockBehind = 5 * time.Second
-	maxOpen        = 10_000
 )
 
 // judgement is one call on its way through the gate. It is filled in under the journal's lock.
@@ -343,11 +341,8 @@ func (j *judgement) systemReasons(st *ledger.State, behind time.Duration, withou
 		})
 	}
 	rs = append(rs, j.controlReasons(st)...)
-	if n := st.OpenCount(); n >= maxOpen && without == "" && j.call.Order.Side() == trade.Buy { // no way out is blocked
-		rs = append(rs, policy.Reason{
-			Code: policy.UnsettledExceedsLimit, Limit: fmt.Sprint(maxOpen), Observed: fmt.Sprint(n),
-			Message: fmt.Sprintf("%d intents have no end yet, at most %d may; settle or cancel some", n, maxOpen),
-		})
+	if without == "" && j.call.Order.Side() == trade.Buy { // no way out is blocked
+		rs = append(rs, j.placeReasons(st)...)
 	}
 	if behind > maxClockBehind {
 		rs = append(rs, policy.Reason{

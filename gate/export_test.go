@@ -33,6 +33,7 @@ const (
 	MaxOriginText = maxOriginText
 	LookBack      = lookBack
 	MaxOpen       = maxOpen
+	MaxOpenAgent  = maxOpenAgent
 	MaxPages      = maxPages
 	MaxTaken      = maxTaken
 	MaxWaiting    = maxWaiting

@@ -308,7 +308,10 @@ func TestSellsFitTheLongPositionOnlyOnce(t *testing.T) {
 	}
 }
 
+// TestTooManyOpenIntentsStopBuysAndNoSells: those of one agent stop its own, and those of all stop everybody's.
+//
 //attack:gate-open
+//attack:gate-open-agent
 func TestTooManyOpenIntentsStopBuysAndNoSells(t *testing.T) {
 	v := &venue{}
 	g := open(t, v)
@@ -316,13 +319,18 @@ func TestTooManyOpenIntentsStopBuysAndNoSells(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 64 {
 		wg.Go(func() {
-			for range gate.MaxOpen / 64 {
+			for range gate.MaxOpenAgent / 64 {
 				g.Authorize(ctx, call(t, "buy", "MSFT", "1", "1.00"))
+				g.Authorize(ctx, call(t, "buy", "MSFT", "1", "1.00", byAgent("greedy")))
 			}
 		})
 	}
 	wg.Wait()
-	for range gate.MaxOpen % 64 {
+	for range gate.MaxOpenAgent % 64 {
+		wantDecision(t, g.Authorize(ctx, call(t, "buy", "MSFT", "1", "1.00", byAgent("greedy"))), policy.Allow, ledger.Allowed, "")
+	}
+	wantDecision(t, g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00", byAgent("greedy"))), policy.Deny, ledger.Blocked, "UNSETTLED_EXCEEDS_LIMIT ")
+	for range gate.MaxOpenAgent % 64 {
 		wantDecision(t, g.Authorize(ctx, call(t, "buy", "MSFT", "1", "1.00")), policy.Allow, ledger.Allowed, "")
 	}
 	wantDecision(t, g.Authorize(ctx, call(t, "buy", "AAPL", "1", "1.00")), policy.Deny, ledger.Blocked, "UNSETTLED_EXCEEDS_LIMIT ")

@@ -154,6 +154,16 @@ func (s *State) Open(id trade.IntentID) *Open { return s.open[id].load() }
 // OpenCount returns how many intents are open.
 func (s *State) OpenCount() int { return len(s.open) }
 
+// OpenCountOf returns how many of them are an agent's. It reads all of them.
+func (s *State) OpenCountOf(agent trade.Agent) (n int) {
+	for _, o := range s.open {
+		if o.load().Origin.Agent == agent {
+			n++
+		}
+	}
+	return n
+}
+
 // Opens returns every open intent, oldest first.
 func (s *State) Opens() []*Open {
 	all := make([]*Open, 0, len(s.open))

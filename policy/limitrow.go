@@ -143,7 +143,7 @@ var limitRows = [kindCount]LimitRow{
 		Sample: Sample{Limit: `{"deny_above": "1.5"}`, Facts: "gross=149000", Passes: "buy 10 AAPL at 100.00", Stops: "buy 11 AAPL at 100.00"},
 	},
 	openOrders: {
-		Meaning: "Orders that wait, are in flight or unknown, this one with them.",
+		Meaning: "Orders that wait, are in flight or unknown, this one with them. An order that a harness executed and reported counts until its report, since nobody tells when it ends.",
 		Facts:   "the number of open orders", Source: "RTS 6 Art. 15(1)(d), 15(2)",
 		Breach: "More orders would be open than the policy lets.",
 		Repair: "Cancel one, or wait until one ends.",
