@@ -37,6 +37,8 @@ type venue struct {
 	splits    int64       // it holds that many times what its fills say, where it is not zero
 	strange   trade.Order // an order that works there and is not ours
 	forgets   bool        // it shows no working order
+	before    string      // how many AAPL it holds beside what its fills say
+	asked     func()      // called whenever it is asked what it holds
 	moves     bool        // something happens whenever it is asked
 	cash      string      // that it holds; 100000 unless it says otherwise
 }
@@ -113,6 +115,9 @@ func (v *venue) Events(_ context.Context, after uint64) ([]gate.VenueEvent, erro
 }
 
 func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
+	if v.asked != nil {
+		v.asked()
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	h := gate.Holdings{Cash: trade.Whole(100_000)}
@@ -123,6 +128,10 @@ func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
 		h.Cash, _ = trade.ParseDecimal(v.cash)
 	}
 	held := map[trade.Symbol]trade.Decimal{}
+	if v.before != "" {
+		aapl, _ := trade.ParseSymbol("AAPL")
+		held[aapl] = dec(v.before)
+	}
 	for _, e := range v.events {
 		switch {
 		case e.Kind == gate.VenueFill && e.Side == trade.Buy:

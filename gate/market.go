@@ -35,6 +35,7 @@ type outlook struct {
 	view View
 	held Holdings  // of the gate's account, as its broker says
 	at   time.Time // when the broker was asked; zero: its answer is not known
+	upTo uint64    // the venue's last event that the ledger had when the broker was asked
 }
 
 // basis is what a judgement goes by beside the ledger: the policy as it is read for this call, and the world.
@@ -58,17 +59,15 @@ const maxHoldingsAge = 5 * time.Second
 // time has said nothing.
 func (g *Gate) look(ctx context.Context, v PolicyView) outlook {
 	var l outlook
-	if v.Book == nil {
-		return l
-	}
-	if g.cfg.Broker != nil && (v.Book.UsesEquity() || !g.knows(ctx)) {
+	if g.cfg.Broker != nil && (v.Book != nil && v.Book.UsesEquity() || g.doubts(ctx, v)) {
 		ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+		asked, upTo := g.cfg.Now(), g.venueCursor(ctx)
 		if h, err := g.cfg.Broker.Holdings(ask); err == nil && says(h) {
-			l.held, l.at = h, g.cfg.Now()
+			l.held, l.at, l.upTo = h, asked, upTo
 		}
 		cancel()
 	}
-	if g.cfg.Market != nil {
+	if g.cfg.Market != nil && v.Book != nil {
 		l.view = g.cfg.Market.Look(v.Book.Quotes())
 	}
 	return l
@@ -82,27 +81,8 @@ func says(h Holdings) bool {
 	return h.Cash.Sign() != 0 || slices.ContainsFunc(h.Positions, func(p Holding) bool { return p.Quantity.Sign() != 0 })
 }
 
-// knows reports whether the ledger knows the positions of the gate's account.
-func (g *Gate) knows(ctx context.Context) (known bool) {
-	_ = g.journal.Read(ctx, func() error { // without it the broker is asked once more than is needed
-		known = g.follow.state.Knows(g.cfg.Account)
-		return nil
-	})
-	return known
-}
-
 // shows reports whether the broker's answer can be judged by at a time.
 func (l *outlook) shows(at time.Time) bool { return !l.at.IsZero() && at.Sub(l.at) <= maxHoldingsAge }
-
-// empty reports whether the broker holds nothing.
-func (l *outlook) empty() bool {
-	for _, h := range l.held.Positions {
-		if h.Quantity.Sign() != 0 {
-			return false
-		}
-	}
-	return true
-}
 
 // quote returns the quote of a symbol, or why there is none.
 func (l *outlook) quote(s trade.Symbol, at time.Time) policy.QuoteFact {

@@ -1,10 +1,13 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sallyport/journal"
@@ -98,6 +101,11 @@ func (g *Gate) differ(ctx context.Context, r *Reconciliation) error {
 	if !still {
 		r.Differences = nil // both sides were never seen at the same moment
 	}
+	if still {
+		if err := g.doubt(ctx, r.Differences); err != nil {
+			return err
+		}
+	}
 	if len(r.Differences) == 0 || g.cfg.Shared {
 		return nil
 	}
@@ -179,7 +187,8 @@ func positionDifferences(st *ledger.State, a trade.Account, h Holdings) (found [
 		}
 		delete(ours, p.Symbol)
 	}
-	for sym, q := range ours {
+	for _, sym := range slices.SortedFunc(maps.Keys(ours), func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) }) {
+		q := ours[sym]
 		if q.Sign() != 0 {
 			found = append(found, Difference{sym, "position", "0", q.String()})
 		}

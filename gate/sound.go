@@ -101,8 +101,8 @@ func try(v PolicyView, trial Trial) (err error) {
 }
 
 // prepare records what a policy of version 2 needs before anything is judged by it: that it was loaded, once for these
-// bytes; in a journal of an earlier release that the state begins to remember; and that an account of which the broker has
-// told nothing yet is empty.
+// bytes; in a journal of an earlier release that the state begins to remember; and what the broker
+// shows of an account that was never looked at.
 //
 //limit:gate-remembers A journal that a policy of version 2 first judges on begins to remember then; what was before is not known, and limits that count it deny.
 func (g *Gate) prepare(tx *journal.Tx, at time.Time, by basis) {
@@ -114,17 +114,17 @@ func (g *Gate) prepare(tx *journal.Tx, at time.Time, by basis) {
 // unprepared returns what is still to be recorded.
 func (g *Gate) unprepared(at time.Time, by basis) (all []ledger.Event) {
 	v, st := by.policy, g.follow.state
+	if by.look.shows(at) {
+		all = g.seen(v, by.look)
+	}
 	if v.Book == nil {
-		return nil
+		return all
 	}
 	if !st.Remembers() {
 		all = append(all, ledger.HistoryBegan{})
 	}
 	if st.PolicyLoaded() != v.SHA256 {
 		all = append(all, ledger.PolicyLoaded{SHA256: v.SHA256, Version: 2, Tests: len(v.Book.Tests())})
-	}
-	if !st.Knows(g.cfg.Account) && by.look.shows(at) && by.look.empty() {
-		all = append(all, ledger.AccountSeen{Account: g.cfg.Account})
 	}
 	return all
 }

@@ -126,7 +126,7 @@ func (g *Gate) Positions(ctx context.Context) ([]Position, error) {
 	var all []Position
 	err := g.journal.Read(ctx, func() error {
 		for _, h := range g.follow.state.Holdings() {
-			all = append(all, Position(h))
+			all = append(all, Position{h.Account, h.Symbol, h.Quantity, h.PendingBuys, h.PendingSells})
 		}
 		return nil
 	})

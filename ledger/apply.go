@@ -80,6 +80,8 @@ func (s *State) control(at time.Time, e Event) {
 		s.state(e)
 	case PostedEnded:
 		s.endPosted(e)
+	case PositionDoubted:
+		s.doubt(e)
 	case PolicyLoaded:
 		s.load(e)
 	case AccountSeen:

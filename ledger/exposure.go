@@ -74,7 +74,7 @@ func (s *State) exposure(
 		}
 	}
 	for _, k := range [...]*policy.Known{&x.SymbolLong, &x.SymbolShort, &x.Gross, &x.NetLong, &x.NetShort, &x.Positions, &x.Unrealised} {
-		k.Known = acc.known()
+		k.Known = s.known(acc)
 	}
 	for name, h := range acc.holdings {
 		x.add(h, at(name), name == sym)
@@ -130,7 +130,7 @@ func (o *Open) left() trade.Decimal {
 // add adds one symbol.
 func (x *Exposure) add(h *holding, t *tide, own bool) {
 	m := t.mark
-	if !t.marked {
+	if !t.marked || h.doubted {
 		x.Gross, x.NetLong, x.NetShort = policy.Known{}, policy.Known{}, policy.Known{}
 		x.Positions, x.Unrealised = policy.Known{}, policy.Known{}
 		x.SymbolLong.Known, x.SymbolShort.Known = x.SymbolLong.Known && !own, x.SymbolShort.Known && !own

@@ -34,8 +34,8 @@ func (s *State) load(e PolicyLoaded) { s.loaded = e.SHA256 }
 // PolicyLoaded returns the SHA-256 of the policy that was loaded last; empty if none was.
 func (s *State) PolicyLoaded() string { return s.loaded }
 
-// AccountSeen says that the broker showed an account without positions before it told of any event of it: so the ledger
-// knows the account's positions from the first one on. Without it they are known once the first event has come.
+// AccountSeen says that the broker showed what an account holds: so the ledger knows the account's positions from there on,
+// but for those that it found to differ, see PositionDoubted.
 type AccountSeen struct{ Account trade.Account }
 
 // Kind implements Event.
@@ -51,10 +51,8 @@ func (e AccountSeen) append(dst []byte) []byte {
 // Knows reports whether the positions of an account are known.
 func (s *State) Knows(a trade.Account) bool {
 	acc := s.accounts[a]
-	return acc != nil && acc.known()
+	return acc != nil && s.known(acc)
 }
-
-func (a *account) known() bool { return a.cursor > 0 || a.seen }
 
 // decodeLoaded reads the events above.
 func decodeLoaded(o *object, kind string) (Event, bool) {
@@ -65,6 +63,8 @@ func decodeLoaded(o *object, kind string) (Event, bool) {
 		return AccountSeen{Account: trade.Account(o.text("account"))}, true
 	case "position_stated":
 		return o.positionStated(), true
+	case "position_doubted":
+		return o.positionDoubted(), true
 	case "posted_ended":
 		return o.postedEnded(), true
 	}

@@ -73,7 +73,7 @@ func (s *State) inHand(a trade.Account, mark func(trade.Symbol) (Mark, bool)) (x
 	if acc == nil {
 		return x
 	}
-	x.Positions.Known, x.Unrealised.Known = acc.known(), acc.known()
+	x.Positions.Known, x.Unrealised.Known = s.known(acc), s.known(acc)
 	for name, h := range acc.holdings {
 		t := tide{}
 		t.mark, t.marked = mark(name)

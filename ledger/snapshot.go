@@ -127,7 +127,7 @@ func (a *account) appendJSON(dst []byte) []byte {
 		if h.unsized != 0 {
 			dst = strconv.AppendInt(wire.AppendName(dst, "unsized"), int64(h.unsized), 10)
 		}
-		dst = append(dst, '}')
+		dst = append(appendFlag(dst, "doubted", h.doubted), '}')
 	}
 	return append(dst, ']', '}')
 }
@@ -370,6 +370,7 @@ func (s *State) readAccount(x object) error {
 		h := &holding{
 			position: y.decimal("position"), pendingBuys: y.decimal("pending_buys"), pendingSells: y.decimal("pending_sells"),
 			average: y.optionalDecimal("average"), dearBuy: y.optionalDecimal("dear_buy"), dearSell: y.optionalDecimal("dear_sell"),
+			doubted: y.flag("doubted"),
 		}
 		if _, n := y.v.Member("unsized"); n > 0 {
 			h.unsized = int(y.number("unsized"))

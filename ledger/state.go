@@ -46,7 +46,7 @@ type account struct {
 	day      Day
 	streak   streak
 	pardons  []pardon // by their scopes
-	seen     bool     // it was empty before the venue's first event
+	seen     bool     // its broker has shown what it holds
 }
 
 // holding sums what is known of one symbol. The pending sums cover open intents and what harnesses reported as accepted
@@ -58,6 +58,7 @@ type holding struct {
 	position, pendingBuys, pendingSells, average trade.Decimal
 	unsized                                      int
 	dearBuy, dearSell                            trade.Decimal
+	doubted                                      bool // the broker shows another position
 }
 
 // Phase is where an open intent stands. The zero Phase is none.
@@ -132,10 +133,11 @@ func (s *State) Facts(a trade.Account, sym trade.Symbol, without trade.IntentID)
 	if acc == nil {
 		return f
 	}
-	f.PositionKnown = acc.known()
+	f.PositionKnown = s.known(acc)
 	unsized := 0
 	if h := acc.holdings[sym]; h != nil {
 		f.Position, f.PendingBuys, f.PendingSells, unsized = h.position, h.pendingBuys, h.pendingSells, h.unsized
+		f.PositionKnown = f.PositionKnown && !h.doubted
 	}
 	if o := s.Open(without); o != nil && o.Order.Account() == a && o.Order.Symbol() == sym {
 		own := o.pending()
@@ -188,6 +190,7 @@ type Held struct {
 	Account                             trade.Account
 	Symbol                              trade.Symbol
 	Quantity, PendingBuys, PendingSells trade.Decimal
+	Doubted                             bool // the quantity is not known: the broker shows another
 }
 
 // Holdings returns every symbol with a position or something pending, sorted by account and symbol.
@@ -195,7 +198,7 @@ func (s *State) Holdings() []Held {
 	var all []Held
 	for name, acc := range s.accounts {
 		for sym, h := range acc.holdings {
-			all = append(all, Held{name, sym, h.position, h.pendingBuys, h.pendingSells})
+			all = append(all, Held{name, sym, h.position, h.pendingBuys, h.pendingSells, h.doubted})
 		}
 	}
 	slices.SortFunc(all, func(a, b Held) int {
@@ -257,7 +260,7 @@ func (s *State) holding(a trade.Account, sym trade.Symbol) *holding {
 
 // tidy drops a holding that says nothing, so that states that are equal are equal in bytes.
 func (s *State) tidy(a trade.Account, sym trade.Symbol) {
-	if h := s.accounts[a].holdings[sym]; h != nil && h.position.Sign() == 0 && h.pendingBuys.Sign() == 0 && h.pendingSells.Sign() == 0 && h.unsized == 0 {
+	if h := s.accounts[a].holdings[sym]; h != nil && h.position.Sign() == 0 && h.pendingBuys.Sign() == 0 && h.pendingSells.Sign() == 0 && h.unsized == 0 && !h.doubted {
 		delete(s.accounts[a].holdings, sym)
 	}
 }

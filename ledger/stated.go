@@ -47,7 +47,7 @@ func (o *object) positionStated() PositionStated {
 //limit:ledger-position-stated The broker's word on a position replaces what fills came to; it realises nothing, and leaves what is pending.
 func (s *State) state(e PositionStated) {
 	h := s.holding(e.Account, e.Symbol)
-	h.position, h.average = e.Quantity, e.Average
+	h.position, h.average, h.doubted = e.Quantity, e.Average, false
 	if e.Quantity.Sign() == 0 {
 		h.average = trade.Decimal{}
 	}
