@@ -30,17 +30,18 @@ type venue struct {
 	events  []gate.VenueEvent
 	pageErr error
 
-	cancelErr error       // of a cancel that does not arrive
-	blank     bool        // it says that it holds nothing
-	holdErr   error       // of a question what it holds
-	short     bool        // it holds one share less of everything than its fills say
-	splits    int64       // it holds that many times what its fills say, where it is not zero
-	strange   trade.Order // an order that works there and is not ours
-	forgets   bool        // it shows no working order
-	before    string      // how many AAPL it holds beside what its fills say
-	asked     func()      // called whenever it is asked what it holds
-	moves     bool        // something happens whenever it is asked
-	cash      string      // that it holds; 100000 unless it says otherwise
+	cancelErr error                                     // of a cancel that does not arrive
+	blank     bool                                      // it says that it holds nothing
+	holdErr   error                                     // of a question what it holds
+	short     bool                                      // it holds one share less of everything than its fills say
+	splits    int64                                     // it holds that many times what its fills say, where it is not zero
+	strange   trade.Order                               // an order that works there and is not ours
+	forgets   bool                                      // it shows no working order
+	before    string                                    // how many AAPL it holds beside what its fills say
+	asked     func()                                    // called whenever it is asked what it holds
+	shows     func([]gate.VenueOrder) []gate.VenueOrder // what it says of its working orders, where it is not what is true
+	moves     bool                                      // something happens whenever it is asked
+	cash      string                                    // that it holds; 100000 unless it says otherwise
 }
 
 func (v *venue) now() time.Time {
@@ -153,7 +154,7 @@ func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
 		h.Positions = append(h.Positions, gate.Holding{Symbol: sym, Quantity: q})
 	}
 	if v.moves && len(v.sent) > 0 {
-		v.event(gate.VenueFill, v.sent[0], trade.Whole(1))
+		v.event(gate.VenueCancelled, v.sent[0], trade.Whole(1))
 	}
 	return h, nil
 }
@@ -169,6 +170,9 @@ func (v *venue) Working(context.Context) (all []gate.VenueOrder, err error) {
 		if v.rests && !ended && !v.forgets {
 			all = append(all, gate.VenueOrder{ID: c.ID, Symbol: c.Order.Symbol(), Side: c.Order.Side(), Remaining: c.Order.Quantity()})
 		}
+	}
+	if v.shows != nil && len(all) > 0 {
+		all = v.shows(all)
 	}
 	return all, nil
 }

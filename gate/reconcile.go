@@ -197,13 +197,26 @@ func positionDifferences(st *ledger.State, a trade.Account, h Holdings) (found [
 }
 
 func (g *Gate) orderDifferences(st *ledger.State, at []VenueOrder) (found []Difference) {
-	there := map[trade.IntentID]bool{}
+	type leg struct {
+		id    trade.IntentID
+		exits bool
+	}
+	there, legs := map[trade.IntentID]bool{}, map[leg]bool{}
 	for _, v := range at {
 		id := intentOf(v.ID)
-		there[id] = true
-		if o := st.Open(id); o == nil || !sent(o) {
-			found = append(found, Difference{v.Symbol, "order", fmt.Sprintf("%s %s open as %s", v.Side, v.Remaining, trade.Printable(string(v.ID)+" "+v.OrderID, 64)), "no such order"})
+		words := fmt.Sprintf("%s %s open as %s", v.Side, v.Remaining, trade.Printable(string(v.ID)+" "+v.OrderID, 64))
+		switch o := st.Open(id); {
+		case o == nil || !sent(o):
+			found = append(found, Difference{v.Symbol, "order", words, "no such order"})
+		case legs[leg{id, v.Exits}]:
+			found = append(found, Difference{v.Symbol, "order", words + " once more", openWords(o)})
+		case !same(o, v):
+			if v.Symbol != o.Order.Symbol() {
+				words += " in " + v.Symbol.String()
+			}
+			found = append(found, Difference{o.Order.Symbol(), "order", words, openWords(o)})
 		}
+		there[id], legs[leg{id, v.Exits}] = true, true
 	}
 	for _, o := range st.Opens() {
 		if o.Phase == ledger.Working && o.Order.Account() == g.cfg.Account && !there[o.Intent] {
@@ -211,6 +224,16 @@ func (g *Gate) orderDifferences(st *ledger.State, at []VenueOrder) (found []Diff
 		}
 	}
 	return found
+}
+
+// same reports whether what is open at the venue is what the ledger has open. How many shares are left of an order by
+// amount is not the same question on both sides.
+func same(o *ledger.Open, v VenueOrder) bool {
+	left, side := o.Remaining(), o.Order.Side()
+	if v.Exits {
+		left, side = o.Exits(), trade.Sell
+	}
+	return v.Symbol == o.Order.Symbol() && v.Side == side && (v.Remaining.Cmp(left) == 0 || !v.Exits && o.Order.ByAmount())
 }
 
 // openWords says what of an order the ledger has open.
