@@ -313,6 +313,7 @@ func (j *judgement) ruling(own []policy.Reason, behind time.Duration, without tr
 		return r
 	}
 	r.Facts = &facts
+	j.untold(v.Reasons)
 	fewer(&v)
 	if len(r.Reasons) > 0 {
 		r.Reasons = append(r.Reasons, v.Reasons...)

@@ -27,6 +27,7 @@ type Config struct {
 	Create      bool             // make the directory, the default policy and the journal if there is no journal
 	PolicyFile  string           // default: policy.json in Home
 	Broker      Broker           // nil for surfaces that only permit or read
+	Holds       Holds            // what the broker holds, for a gate that does not reach it; nil: not known
 	Account     trade.Account    // the broker's account; default "paper"
 	RequireHook bool             // refuse to execute a call that no hook permitted
 	Deadline    time.Duration    // after which a missing outcome is unknown; default 60 s
@@ -46,6 +47,9 @@ type Config struct {
 	step func(string)                         // tests end the process here
 	slow func(time.Duration) <-chan time.Time // how wrong credentials wait; tests do not
 }
+
+// Holds says what a broker holds, without reaching it as one that sends orders does.
+type Holds func(ctx context.Context) (Holdings, error)
 
 // Default durations.
 const (
@@ -142,7 +146,10 @@ func (g *Gate) start(ctx context.Context) error {
 	if err := g.own(ctx); err != nil {
 		return err
 	}
-	if g.cfg.Broker == nil {
+	switch {
+	case g.cfg.Broker == nil && g.cfg.Create:
+		return g.Prepare(ctx)
+	case g.cfg.Broker == nil:
 		return nil
 	}
 	g.lease.sweep()

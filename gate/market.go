@@ -59,10 +59,10 @@ const maxHoldingsAge = 5 * time.Second
 // time has said nothing.
 func (g *Gate) look(ctx context.Context, v PolicyView) outlook {
 	var l outlook
-	if g.cfg.Broker != nil && (v.Book != nil && v.Book.UsesEquity() || g.doubts(ctx, v)) {
+	if holds := g.holds(); holds != nil && (v.Book != nil && v.Book.UsesEquity() || g.doubts(ctx, v)) {
 		ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
 		asked, upTo := g.cfg.Now(), g.venueCursor(ctx)
-		if h, err := g.cfg.Broker.Holdings(ask); err == nil && says(h) {
+		if h, err := holds(ask); err == nil && says(h) {
 			l.held, l.at, l.upTo = h, asked, upTo
 		}
 		cancel()
@@ -71,6 +71,31 @@ func (g *Gate) look(ctx context.Context, v PolicyView) outlook {
 		l.view = g.cfg.Market.Look(v.Book.Quotes())
 	}
 	return l
+}
+
+// holds is who says what the account holds: the broker, or who knows it where the gate does not reach the broker. So an
+// order comes to one verdict, whether its gate could send it or not.
+func (g *Gate) holds() Holds {
+	if g.cfg.Broker != nil {
+		return g.cfg.Broker.Holdings
+	}
+	return g.cfg.Holds
+}
+
+// untold adds to what could not be judged of an account that is not the gate's own why that is so.
+//
+//limit:gate-untold Of an account other than that of the gate's broker nobody tells the fills: its position, exposure, equity and loss are not known, and what needs them is denied.
+func (j *judgement) untold(rs []policy.Reason) {
+	if j.call.Account == j.g.cfg.Account || j.g.follow.state.Knows(j.call.Account) {
+		return
+	}
+	for i := range rs {
+		switch r := &rs[i]; {
+		case r.Code == policy.ShortSaleNotAllowed && r.Limit == "unknown", r.Code == policy.PositionUnavailable, r.Code == policy.ExposureUnavailable,
+			r.Code == policy.EquityUnavailable, r.Code == policy.LossUnavailable:
+			r.Message += "; nobody tells Sallyport what the account " + trade.Printable(string(j.call.Account), 64) + " holds"
+		}
+	}
 }
 
 // says reports whether a broker's answer says anything. That an account has nothing at all, neither cash nor a position, is

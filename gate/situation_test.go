@@ -1,9 +1,11 @@
 package gate_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -150,6 +152,51 @@ func TestHookWithoutABrokerKnowsNoEquity(t *testing.T) {
 	g := reopen(t, cfg)
 	if d := g.Authorize(ctx, call(t, "buy", "AAPL", "1", "100", atHook)); d.Verdict != policy.Deny {
 		t.Fatalf("%s", d.AppendJSON(nil))
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Holds = func(context.Context) (gate.Holdings, error) { return gate.Holdings{Cash: dec("100000")}, nil }
+	if d := reopen(t, cfg).Authorize(ctx, call(t, "buy", "AAPL", "1", "100", atHook)); said(d) != "allow" {
+		t.Fatalf("told what the account holds: %s", d.AppendJSON(nil))
+	}
+}
+
+// TestAccountWhoseFillsNobodyTellsSaysSo: that is why it is denied, and it holds for no other account.
+//
+//attack:gate-untold
+func TestAccountWhoseFillsNobodyTellsSaysSo(t *testing.T) {
+	r := newRoom(t, book(`"leverage": {"deny_above": "1.5"}, "position_quantity": {"deny_above": "100"}, "daily_loss": {"deny_above": "5"}`))
+	for _, side := range []string{"buy", "sell"} {
+		own, far := call(t, side, "AAPL", "1", "100", atHook), call(t, side, "AAPL", "1", "100", atHook, elsewhere(t, "alpaca"))
+		if d := r.Authorize(ctx, own); strings.Contains(string(d.AppendJSON(nil)), "nobody tells") {
+			t.Errorf("of the gate's own account: %s", d.AppendJSON(nil))
+		}
+		d := r.Authorize(ctx, far)
+		if d.Verdict != policy.Deny || len(d.Reasons) == 0 {
+			t.Errorf("%s", d.AppendJSON(nil))
+		}
+		for _, reason := range d.Reasons {
+			if !strings.HasSuffix(reason.Message, "; nobody tells Sallyport what the account alpaca holds") {
+				t.Errorf("%s: %s", reason.Code, reason.Message)
+			}
+		}
+	}
+}
+
+// elsewhere makes a call one for another account.
+func elsewhere(t *testing.T, a trade.Account) func(*gate.Call) {
+	return func(c *gate.Call) {
+		text := func(name, v string) trade.Text { return trade.Text{Name: name, Value: v, Kind: trade.IsText} }
+		o, _, faults := trade.Parse(trade.Draft{
+			Account: a, Symbol: text("symbol", c.Order.Symbol().String()), Side: text("side", c.Order.Side().String()),
+			Quantity: text("quantity", c.Order.Quantity().String()), Type: text("order_type", "limit"),
+			LimitPrice: text("limit_price", "100"), TimeInForce: text("time_in_force", "day"),
+		})
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		c.Account, c.Order = a, o
 	}
 }
 

@@ -136,7 +136,7 @@ func RulebookCodes() []trade.CodeRow {
 		{Code: QuoteCrossed, Meaning: "The bid of the quote is above its ask.", Repair: "Wait for a quote that is not."},
 		{Code: SpreadExceedsLimit, Meaning: "Bid and ask are further apart than the policy lets them be.", Repair: "Wait for a narrower market."},
 		{Code: QuotesDisagree, Meaning: "Two sources of quotes differ more than the policy lets them.", Repair: "The operator finds out which is right."},
-		{Code: PositionUnavailable, Meaning: "The position in the symbol is not known, or cannot be right.", Repair: "The operator reconciles the account."},
+		{Code: PositionUnavailable, Meaning: "The position in the symbol is not known, or cannot be right.", Repair: "The operator reconciles the account. Of one that only a hook guards nobody knows it: a person sells there by hand."},
 		{Code: EquityUnavailable, Meaning: "The equity of the account, or its peak, is not known.", Repair: "The operator reconciles the account."},
 		{Code: ExposureUnavailable, Meaning: "The exposure of the account is not known, or cannot be right.", Repair: "The operator reconciles the account, and checks that everything held has a quote."},
 		{Code: LossUnavailable, Meaning: "The loss of the day is not known.", Repair: "The operator reconciles the account, and checks that everything held has a quote."},

@@ -81,6 +81,13 @@ const bookKeys = "```\n" + `
 - A stop loss or take profit that would be executed at once is ` + "`EXIT_WRONG_SIDE`" + `, as far as the quote shows it.
 - ` + "`session: regular`" + ` denies an order that may be executed outside it. An order for the opening auction passes before the regular session begins, and
   every other one within the session.
+- What an account holds is known of the broker's account, whoever asks: a tool, a hook or a check. Of an account that a hook guards for
+  somebody else's broker nobody tells the fills, with a daemon or without. There every sell is denied, and every buy that a limit of positions,
+  exposure, leverage, losses or drawdown judges, or a rule that allows ` + "`short`" + `: ` + "`POSITION_UNAVAILABLE`" + `, ` + "`EXPOSURE_UNAVAILABLE`" + `,
+  ` + "`EQUITY_UNAVAILABLE`" + `, ` + "`LOSS_UNAVAILABLE`" + `. What works there are the limits of one order, of what was sent and of open orders:
+  ` + "`order_quantity`" + `, ` + "`order_notional`" + `, ` + "`price_collar_bps`" + `, ` + "`orders_per_minute`" + `, ` + "`orders_per_day`" + `, ` + "`notional_per_day`" + `, ` + "`similar_orders`" + `, ` + "`open_orders`" + `,
+  ` + "`risk_per_order`" + `, ` + "`stop_distance_bps`" + `, ` + "`broker_rejections`" + ` and ` + "`denials_per_minute`" + `; the session and the instrument too. Give such an account
+  a data directory of its own whose policy has these alone, and sell there by hand.
 - A denial carries ` + "`max_quantity_now`" + `, the largest quantity of whole lots that would be allowed at the same price, and ` + "`retry_after`" + ` if time
   alone cures every denial; whether the market is open then it does not say. Neither is there if a stop is engaged.
 - Reasons come in a fixed order: the position, the instrument, the exits, that no rule matches, then by rule in the order of the file its

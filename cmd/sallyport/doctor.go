@@ -198,6 +198,7 @@ func (e *examination) gate(ctx context.Context) {
 	e.ok("journal", "opened; schema is this version's, synchronous FULL, as read back")
 	v := g.Policy()
 	e.policy(&v)
+	e.hooks(v)
 	e.prepared(ctx, g.Gate, v)
 	if err := g.Ready(ctx); err != nil {
 		e.finding("locks", "Put the data directory in order: journal.db.next, journal.db.main and run are Sallyport's own.",
@@ -258,14 +259,25 @@ func (e *examination) canary(ctx context.Context, g *gate.Gate) {
 		e.problem("canary", err)
 		return
 	}
-	r := g.Check(ctx, callOf(d, []byte(canaryOrder), gate.Origin{Agent: e.cfg.Agent, Surface: "cli", Tool: defaultTool}))
+	on := onAccount{installation: installationOf(e.home, e.cfg)}
+	if on.Checker, err = g.Checker(ctx, nil); err != nil {
+		e.problem("canary", e.app.gateProblem(err))
+		return
+	}
+	on.look(ctx, e.app)
+	r := on.Check(callOf(d, []byte(canaryOrder), gate.Origin{Agent: e.cfg.Agent, Surface: "cli", Tool: defaultTool}))
 	if r.Verdict != policy.Deny || r.Order.IsZero() {
 		e.finding("canary", "Stop all agents and report this.", "the gate did not deny an order that no policy can allow: %s", r.Verdict)
 		return
 	}
 	var codes []string
 	for i := range r.Reasons {
-		codes = append(codes, string(r.Reasons[i].Code))
+		code := r.Reasons[i].Code
+		if code == policy.PositionUnavailable {
+			e.finding("canary", "'sallyport positions' compares them; until they are known no order is allowed that needs them.", "what the account holds is not known: %s", code)
+			return
+		}
+		codes = append(codes, string(code))
 	}
 	e.ok("canary", "an order that no policy can allow is denied: %s", strings.Join(codes, ", "))
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"sallyport/dialect"
 	"sallyport/gate"
 	"sallyport/market"
 	"sallyport/policy"
+	"sallyport/trade"
 )
 
 // policy examines the policy in force; without a gate only whether it is valid.
@@ -33,6 +36,30 @@ func (e *examination) policy(v *gate.PolicyView) {
 	if v.Book != nil {
 		e.bounds(v.Book)
 		e.world(v.Book)
+	}
+}
+
+// hooks says what a hook cannot judge, of the accounts of the guards whose fills nobody tells.
+func (e *examination) hooks(v gate.PolicyView) {
+	denied := "every sell is denied there"
+	if v.Book != nil {
+		denied += ", and so is what a limit of positions, exposure, leverage, losses or drawdown judges"
+	}
+	var told []trade.Account
+	for _, g := range e.cfg.Guards {
+		d, known := dialect.Find(g.Dialect)
+		if !known {
+			continue
+		}
+		account := g.Account
+		if account == "" {
+			account = d.Account
+		}
+		if account == paperAccount || slices.Contains(told, account) {
+			continue
+		}
+		told = append(told, account)
+		e.note("hooks", "nobody tells Sallyport what the account %s holds, so %s", show(string(account)), denied)
 	}
 }
 

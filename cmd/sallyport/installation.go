@@ -1,6 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"sallyport/broker/paper"
 	"sallyport/gate"
 	"sallyport/market"
 	"sallyport/policy"
@@ -35,8 +41,17 @@ func (in installation) gate(a *app) gate.Config {
 		Home: in.home, PolicyFile: in.cfg.Policy, RequireHook: in.cfg.RequireHook, Now: a.now, Entropy: a.random,
 		Deadline: in.cfg.Deadlines.Outcome, SendWithin: in.cfg.Deadlines.Send, BrokerWait: in.cfg.Deadlines.Broker, LockWait: in.cfg.Deadlines.Lock,
 		Approval: in.cfg.Approval, Shared: in.cfg.Shared, Quotes: in.exchange.quotes(), Account: paperAccount,
-		Market: in.exchange, Trial: replay.Trial,
+		Market: in.exchange, Trial: replay.Trial, Holds: in.holds,
 	}
+}
+
+// holds is what the venue holds, or will begin with. It does not open the venue: that would match what works there.
+func (in installation) holds(ctx context.Context) (gate.Holdings, error) {
+	h, err := paper.Look(ctx, filepath.Join(in.home, paperName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return gate.Holdings{Cash: in.cfg.Cash}, nil
+	}
+	return h, err
 }
 
 // draft judges a policy that is not in force as one that is: it is read, its bounds are proved and its tests run.

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"sallyport/broker/paper"
 	"sallyport/gate"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -61,11 +59,8 @@ func (on onAccount) look(ctx context.Context, a *app) {
 	if on.Policy().Book == nil {
 		return
 	}
-	h, err := paper.Look(ctx, filepath.Join(on.home, paperName))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		h.Cash = on.cfg.Cash // which the venue will begin with
-	case err != nil:
+	h, err := on.holds(ctx)
+	if err != nil {
 		a.note("the venue cannot be looked at, so what the account is worth is not known: %s", plain(err))
 		return
 	}
