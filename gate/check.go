@@ -75,6 +75,7 @@ func (g *Gate) draft(raw []byte) PolicyView {
 // the account, the market and what runs a policy's tests.
 func EmptyChecker(cfg Config, policyRaw []byte) *Checker {
 	g := &Gate{cfg: cfg}
+	g.cfg.Broker, g.cfg.Holds = nil, nil // it is an empty account
 	setDefault(&g.cfg.Account, "paper")
 	s := ledger.NewState()
 	s.Apply(cfg.Now(), ledger.KillReset{By: bySallyport, Reason: "no journal"})

@@ -87,6 +87,19 @@ func (b *Book) Len() int {
 	return len(b.newest)
 }
 
+// Newest returns the time of the newest quote of all symbols; zero if there is none.
+func (b *Book) Newest() (at time.Time) {
+	if b == nil {
+		return at
+	}
+	for _, q := range b.newest {
+		if q.At.After(at) {
+			at = q.At
+		}
+	}
+	return at
+}
+
 //go:embed sample.jsonl
 var sample string
 

@@ -1,6 +1,7 @@
 package market
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,8 @@ type Found struct {
 	// oldest. They are set as far as they are known, whatever the code.
 	Bid, Ask, Last trade.Decimal
 	Age            time.Duration
+
+	BestBid, BestAsk trade.Decimal // the highest bid and the lowest ask of all sources
 }
 
 // Look asks every source for a symbol at a time. All of them must have a quote that can be used, and none may be too far
@@ -66,6 +69,12 @@ func Look(sources []Named, s trade.Symbol, now time.Time, b Bounds) Found {
 		}
 		if first := newest.At.IsZero(); first || q.Bid.Cmp(f.Bid) < 0 {
 			f.Bid = q.Bid
+		}
+		if q.Bid.Cmp(f.BestBid) > 0 {
+			f.BestBid = q.Bid
+		}
+		if f.BestAsk.Sign() == 0 || q.Ask.Cmp(f.BestAsk) < 0 {
+			f.BestAsk = q.Ask
 		}
 		if q.Ask.Cmp(f.Ask) > 0 {
 			f.Ask = q.Ask
@@ -104,7 +113,7 @@ func (b Bounds) ask(from Named, s trade.Symbol, now time.Time) (q trade.Quote, c
 	q, ok, err := from.Quote(s)
 	switch {
 	case err != nil:
-		return trade.Quote{}, QuoteUnavailable, "cannot be read: " + trade.Printable(err.Error(), 200)
+		return trade.Quote{}, QuoteUnavailable, "cannot be read: " + trade.Printable(nameless(err), 200)
 	case !ok, q.Symbol != s:
 		return trade.Quote{}, QuoteUnavailable, "has no quote of " + s.String()
 	case q.Bid.Sign() <= 0, q.Ask.Sign() <= 0, q.Last.Sign() <= 0, q.At.IsZero():
@@ -122,6 +131,16 @@ func (b Bounds) ask(from Named, s trade.Symbol, now time.Time) (q trade.Quote, c
 		return q, SpreadExceedsLimit, fmt.Sprintf("has %s bid and %s asked, more than %s basis points apart", q.Bid.Money(), q.Ask.Money(), b.MaxSpreadBPS)
 	}
 	return q, "", ""
+}
+
+// nameless is an error without the file's path, which is nothing to whoever sends an order.
+func nameless(err error) string {
+	if e, is := errors.AsType[*Error](err); is {
+		own := *e
+		own.Path = ""
+		return own.Error()
+	}
+	return err.Error()
 }
 
 // ends is bid and ask together: twice the middle.

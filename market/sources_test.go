@@ -104,8 +104,27 @@ func TestLookAtBoundsOverAndUnder(t *testing.T) {
 func TestLookShowsTheWorstOfAllSources(t *testing.T) {
 	sources := []Named{{"a", quoted(t, "100", "100.5", 5*time.Second)}, {"b", quoted(t, "100.2", "100.4", time.Second)}, {"c", quoted(t, "99.9", "100.6", 2*time.Second)}}
 	f := Look(sources, symbol(t, "AAPL"), noon, bounds(time.Minute, "200", "100"))
-	if got := fmt.Sprint(f.Bid, " ", f.Ask, " ", f.Last, " ", f.Age, f.Code); got != "99.9 100.6 100.2 5s" {
+	if got := fmt.Sprint(f.Bid, " ", f.Ask, " ", f.Last, " ", f.Age, " ", f.BestBid, " ", f.BestAsk, f.Code); got != "99.9 100.6 100.2 5s 100.2 100.4" {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestLookSaysWhichSourceAndWhatOfIt: the reason is for whoever puts it right, and names no path to whoever asks.
+func TestLookSaysWhichSourceAndWhatOfIt(t *testing.T) {
+	torn := &Error{Code: QuotesInvalid, Path: "/var/secret/q.jsonl", Line: 3, Reason: "not JSON"}
+	for want, bad := range map[string]Source{
+		"the source b has a quote from the future, 2026-11-30T18:00:00Z":             quoted(t, "100", "100.5", -time.Hour),
+		"the source b has a bid of 152.00 above an ask of 150.00":                    quoted(t, "152", "150", 0),
+		"the source b has a quote that is 1h0m0s old, and 1m0s is allowed":           quoted(t, "100", "100.5", time.Hour),
+		"the source b cannot be read: quotes, line 3: not JSON":                      fixed{err: torn},
+		"the source b cannot be read: e":                                             fixed{err: errors.New("e")},
+		"the source b has no quote of AAPL":                                          fixed{},
+		"two sources have the middle of the market more than 100 basis points apart": quoted(t, "120", "120.5", 0),
+	} {
+		f := Look([]Named{{"a", quoted(t, "100", "100.5", 0)}, {"b", bad}}, symbol(t, "AAPL"), noon, bounds(time.Minute, "200", "100"))
+		if f.Why != want {
+			t.Errorf("%q, want %q", f.Why, want)
+		}
 	}
 }
 

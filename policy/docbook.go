@@ -58,6 +58,8 @@ const bookKeys = "```\n" + `
 - A missing fact is a denial with a code of its own. A quote is asked for only by a limit that needs one.
 - A quote is not judged by if it is older than ` + "`max_age`" + ` or from the future, if its bid is above its ask, or if its spread
   in parts of the middle is over ` + "`max_spread_bps`" + `.
+- Of several sources every one must have such a quote, within ` + "`max_divergence_bps`" + ` of the others. Orders and positions are valued by the lowest
+  bid and the highest ask, and the price collar goes by the source that makes a limit furthest, so that no further source loosens anything.
 - A window of w is (now − w, now]. A day is the policy's time zone's, from its first instant. What was sent counts once, at
   its full value, whatever became of it. What a hook permits counts when it is permitted, and when it is sent by an executing surface,
   or permitted anew after its deadline, it counts then instead, as what it is worth then: permissions that are collected slowly and

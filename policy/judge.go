@@ -351,6 +351,9 @@ func (j *judge) halt(r *bookRule, l *limit) Halt {
 // missing says in words which fact is not there.
 func (j *judge) missing(code trade.Code) string {
 	q, by := &j.s.Quote, &j.book.quotes
+	if q.Code == code && q.Why != "" {
+		return q.Why
+	}
 	switch code {
 	case QuoteStale:
 		return fmt.Sprintf("the quote is %s old, and at most %s is allowed", q.Age, by.MaxAge)

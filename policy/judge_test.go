@@ -121,6 +121,7 @@ func example(t testing.TB) *policy.Rulebook {
 // TestLimitsAtTheirBounds runs the files of testdata/limits: one a limit, and some for what stands around them.
 //
 //attack:policy-bounds
+//attack:policy-collar-sources
 //attack:policy-amount-shares
 //attack:policy-minute
 //attack:policy-quote-age
@@ -221,7 +222,7 @@ func change(t *testing.T, d *datadriven.TestData, f *policy.Facts, s *policy.Sit
 	}
 	counts := map[string]*policy.Count{"open_orders": &s.OpenOrders, "losses": &s.ConsecutiveLosses}
 	decimals := map[string]*trade.Decimal{
-		"position": &f.Position, "pending_sells": &f.PendingSells, "pending_buys": &f.PendingBuys, "bid": &s.Quote.Bid, "ask": &s.Quote.Ask,
+		"position": &f.Position, "pending_sells": &f.PendingSells, "pending_buys": &f.PendingBuys, "best_bid": &s.Quote.BestBid, "best_ask": &s.Quote.BestAsk, "bid": &s.Quote.Bid, "ask": &s.Quote.Ask,
 	}
 	durations := map[string]func(time.Duration){
 		"age":      func(x time.Duration) { s.Quote.Age = x },

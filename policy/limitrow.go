@@ -66,7 +66,7 @@ var limitRows = [kindCount]LimitRow{
 		Sample: Sample{Limit: `{"hold_above": "2500.00", "deny_above": "10000.00"}`, Facts: "", Passes: "buy 25 AAPL at 100.00", Stops: "buy 26 AAPL at 100.00"},
 	},
 	priceCollar: {
-		Meaning: "How far the limit of a buy is above the ask, or of a sell below the bid, in parts of that price; on the patient side it is nothing. Behind a stop that the market has not reached it is measured from the stop. An order at the market's price is as far away as market_slippage_bps. The limit of a stop loss is measured from its stop, and the furthest counts; a stop and a take profit by themselves have no distance.",
+		Meaning: "How far the limit of a buy is above the ask, or of a sell below the bid, in parts of that price, of several sources from the one that makes it furthest; on the patient side it is nothing. Behind a stop that the market has not reached it is measured from the stop. An order at the market's price is as far away as market_slippage_bps. The limit of a stop loss is measured from its stop, and the furthest counts; a stop and a take profit by themselves have no distance.",
 		Facts:   "the quote", Source: "RTS 6 Art. 15(1)(a); SEC 15c3-5(c)(1)(ii); FIA 1.3, 3.1",
 		Breach: "The limit price is further on the aggressive side of the quote than the policy lets it be.",
 		Repair: "Use a limit nearer to the market, or wait for a person where the reason is a hold.",

@@ -156,19 +156,24 @@ func (j *judge) atRisk() trade.Decimal {
 // quote, or from its stop where the market must go further first; a limit on the patient side is no distance at all. An
 // order at the market's price is as far away as the slippage. The limit of a stop loss is measured from its stop, which
 // has no distance itself: nor has a take profit, both being on the patient side.
+//
+//limit:policy-collar-sources Of several sources of quotes the collar goes by the one that makes a limit furthest: the lowest ask of a buy, the highest bid of a sell.
 func (j *judge) collar(v *reading) {
 	v.ratio = true
 	switch {
 	case atMarket(j.o.Type()):
 		v.num, v.den = j.book.quotes.slip, trade.Whole(1)
 	case j.o.Side() == trade.Sell:
-		v.den = j.s.Quote.Bid
+		v.den = larger(j.s.Quote.Bid, j.s.Quote.BestBid)
 		if j.stop.Sign() > 0 && j.stop.Cmp(v.den) < 0 {
 			v.den = j.stop
 		}
 		v.num = v.den.Sub(j.o.LimitPrice())
 	default:
 		v.den = j.reference
+		if best := j.s.Quote.BestAsk; best.Sign() > 0 && best.Cmp(j.s.Quote.Ask) < 0 {
+			v.den = larger(best, j.stop)
+		}
 		v.num = j.o.LimitPrice().Sub(v.den)
 	}
 	if v.num.Sign() < 0 {

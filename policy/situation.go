@@ -57,8 +57,13 @@ type Day struct{ Start, End time.Time }
 // Evaluate holds it to them.
 type QuoteFact struct {
 	Code           trade.Code // why no quote can be used, such as QUOTE_UNAVAILABLE or QUOTES_DISAGREE; empty if one can
+	Why            string     // the same in words, with the name of the source; empty where nobody says
 	Bid, Ask, Last trade.Decimal
 	Age            time.Duration
+
+	// Of several sources Bid and Ask are the worst for whoever trades, and these the best: the highest bid, the lowest ask.
+	// Zero: there is no other than Bid and Ask.
+	BestBid, BestAsk trade.Decimal
 }
 
 // InstrumentFact is what an order in the symbol must fit, or why that is not known. One of another symbol than the

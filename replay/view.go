@@ -29,7 +29,7 @@ func BoundsOf(by policy.Quotes) market.Bounds {
 // Quote implements gate.View.
 func (v *View) Quote(s trade.Symbol, at time.Time) policy.QuoteFact {
 	f := market.Look(v.Sources, s, at, v.Bounds)
-	return policy.QuoteFact{Code: f.Code, Bid: f.Bid, Ask: f.Ask, Last: f.Last, Age: f.Age}
+	return policy.QuoteFact{Code: f.Code, Why: f.Why, Bid: f.Bid, Ask: f.Ask, Last: f.Last, Age: f.Age, BestBid: f.BestBid, BestAsk: f.BestAsk}
 }
 
 // Instrument implements gate.View.

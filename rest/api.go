@@ -79,6 +79,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answered := a.cfg.Metrics.began(a.half)
 	q := &request{api: a, http: r, door: doorOf(r.Context())}
 	ans := a.guarded(q)
+	defer q.door.conn.leave()
 	answered(ans.status)
 	if ans.close && r.ContentLength != 0 {
 		rc := http.NewResponseController(w)
@@ -118,6 +119,9 @@ func (a *api) handle(q *request) answer {
 		return p.answer()
 	}
 	lost := a.find(q)
+	if !q.door.conn.enter(lost == nil && q.route.ends) {
+		return (&problem{code: CallsExceedLimit, detail: "too many calls are unanswered", retry: retrySoon}).answer()
+	}
 	if lost != nil || !q.route.ends {
 		name := q.caller()
 		if p := a.limits.enter(name); p != nil {

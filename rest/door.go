@@ -17,6 +17,7 @@ import (
 type door struct {
 	agent    trade.Agent // of a socket that belongs to one agent
 	tier     trade.Tier  // at most
+	conn     *conn       // nil of a connection that no listener of ours has accepted
 	stopping <-chan struct{}
 }
 

@@ -45,8 +45,6 @@ const (
 	writeWait = 150 * time.Second
 	//limit:rest-idle-wait A connection without a request is closed after 2 minutes.
 	idleTimeout = 2 * time.Minute
-	//limit:rest-connections A listener holds at most 1024 connections; one more is closed at once.
-	maxConnections = 1024
 	//limit:rest-drain A server that stops finishes what is in flight for up to 15 seconds.
 	drainWait = 15 * time.Second
 )
@@ -87,7 +85,7 @@ func (s *Server) half(h http.Handler) *http.Server {
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			d := door{stopping: s.stopping}
 			if own, is := c.(*conn); is {
-				d.agent, d.tier = own.l.agent, own.l.tier
+				d.agent, d.tier, d.conn = own.l.agent, own.l.tier, own
 			}
 			return withDoor(ctx, d)
 		},
@@ -152,7 +150,10 @@ func (s *Server) address(half *http.Server, address string, remote bool) error {
 
 func (s *Server) add(half *http.Server, l *listener) {
 	l.half = half
-	l.free = make(chan struct{}, maxConnections)
+	l.places.most, l.places.ofUser, l.places.kept = maxConnections, maxConnections, keptForEnding
+	if l.socket {
+		l.places.ofUser = maxOfUser
+	}
 	s.listeners = append(s.listeners, l)
 }
 

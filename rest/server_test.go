@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -172,29 +173,102 @@ func TestAnswerThatNobodyTakesIsGivenUp(t *testing.T) {
 	gatetest.Until(t, "a caller who reads nothing is served for ever", func() bool { return closed.Load() == 1 })
 }
 
+// TestConnectionsThatCallNothingKeepNoPlace: whoever only connects, or calls without a token, takes no place from those who
+// call; with a call on each place, one is still free for a stop.
+//
 //attack:rest-connections
-func TestConnectionsAreBoundedAndTheirPlacesFreeAgain(t *testing.T) {
+//attack:rest-user-connections
+//attack:rest-ending-places
+func TestConnectionsThatCallNothingKeepNoPlace(t *testing.T) {
 	s := newSite(t)
 	server := s.listen(t)
-	if got := cap(server.listeners[0].free); got != 1024 {
-		t.Errorf("a listener has %d places", got)
+	p := &server.listeners[0].places
+	if p.most != 1024 || p.ofUser != 768 || p.kept != 128 {
+		t.Errorf("a listener has %d places, a user %d, and %d are kept", p.most, p.ofUser, p.kept)
 	}
-	server.listeners[0].free = make(chan struct{}, 2)
+	p.most, p.ofUser, p.kept = 4, 4, 1
 	serve(t, server)
-	alive := func(c net.Conn) bool {
-		_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	answers := func(c net.Conn, text string) string {
+		_, _ = io.WriteString(c, text)
 		line, _ := bufio.NewReader(c).ReadString('\n')
-		return strings.HasPrefix(line, "HTTP/1.1 200 ")
+		return strings.TrimSpace(line)
 	}
-	first, second := s.dial(t), s.dial(t)
-	if !alive(first) || !alive(second) {
-		t.Fatal("the first two connections are not served")
+	whoami := s.head("GET", "/v1/whoami", "\r\n")
+	var idle []net.Conn
+	for range 40 {
+		idle = append(idle, s.dial(t))
 	}
-	if alive(s.dial(t)) {
-		t.Error("a third connection is served")
+	first := s.dial(t)
+	if got := answers(first, whoami); got != "HTTP/1.1 200 OK" {
+		t.Fatalf("beside connections that call nothing: %q", got)
 	}
-	first.Close()
-	gatetest.Until(t, "a place is never free again", func() bool { return alive(s.dial(t)) })
+	for range 40 {
+		idle = append(idle, s.dial(t))
+	}
+	if got := answers(first, whoami); got != "HTTP/1.1 200 OK" {
+		t.Errorf("a connection whose caller is known was given up for those who call nothing: %q", got)
+	}
+	if got := answers(idle[0], whoami); got != "" {
+		t.Errorf("the oldest connection that called nothing is still there: %q", got)
+	}
+
+	slow := "Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{" // a body that does not come
+	for range 3 {
+		send(t, s.dial(t), s.head("POST", "/v1/intents", slow))
+	}
+	gatetest.Until(t, "three calls are never on their way", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		n := 0
+		for _, c := range p.all {
+			if c.within {
+				n++
+			}
+		}
+		return n == 3
+	})
+	if got := answers(s.dial(t), whoami); got != "HTTP/1.1 429 Too Many Requests" {
+		t.Errorf("a call on the place that is kept: %q", got)
+	}
+	for range 40 {
+		send(t, s.dial(t), s.head("POST", "/v1/kill", slow))
+	}
+	stop := "{\"scope\":\"agent:trader\",\"reason\":\"a test\"}"
+	if got := answers(s.dial(t), s.head("POST", "/v1/kill", fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(stop), stop))); got != "HTTP/1.1 200 OK" {
+		t.Errorf("a stop beside three calls and forty stops that do not arrive: %q", got)
+	}
+}
+
+// TestUserHasAShareOfThePlaces: one who fills it takes none from another.
+//
+//attack:rest-user-connections
+func TestUserHasAShareOfThePlaces(t *testing.T) {
+	l := &listener{}
+	l.places.most, l.places.ofUser, l.places.kept = 4, 3, 1
+	connect := func(uid uint32, within bool) *conn {
+		near, far := net.Pipe()
+		t.Cleanup(func() { near.Close(); far.Close() })
+		c := &conn{Conn: near, l: l, uid: uid}
+		if l.places.take(c) && within {
+			c.enter(false)
+		}
+		return c
+	}
+	there := func(c *conn) bool { return slices.Contains(l.places.all, c) }
+	own := []*conn{connect(1, true), connect(1, true), connect(1, false), connect(1, false)}
+	if !there(own[0]) || !there(own[1]) || there(own[2]) || !there(own[3]) {
+		t.Error("a fourth connection of a user does not give up the user's own that calls nothing")
+	}
+	other := []*conn{connect(2, false), connect(2, false)}
+	if there(own[3]) || !there(other[0]) || !there(other[1]) {
+		t.Error("at a full listener it is not the user with the most connections who gives one up")
+	}
+	if more := connect(1, false); !there(more) || len(l.places.all) != 4 {
+		t.Error("a user below its share finds no place")
+	}
+	if err := other[1].Close(); err != nil || there(other[1]) {
+		t.Error("a closed connection keeps its place")
+	}
 }
 
 //attack:rest-drain
@@ -438,7 +512,7 @@ func TestOnlyListedUsersMayConnect(t *testing.T) {
 	defer here.Close()
 	defer there.Close()
 	l := &listener{socket: true, log: slog.New(slog.DiscardHandler)}
-	if err := l.check(here); err == nil {
+	if _, err := l.check(here); err == nil {
 		t.Error("a connection of an unknown kind may connect to a socket")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
 
 	"sallyport/trade"
@@ -26,20 +25,7 @@ type listener struct {
 	tier   trade.Tier
 	uids   []uint32
 	log    *slog.Logger
-	free   chan struct{} // one place for each connection
-}
-
-// conn is a connection with its listener. It frees its place when it is closed.
-type conn struct {
-	net.Conn
-	l    *listener
-	once sync.Once
-}
-
-// Close closes the connection.
-func (c *conn) Close() error {
-	c.once.Do(func() { <-c.l.free })
-	return c.Conn.Close()
+	places places
 }
 
 // Accept returns the next connection of somebody who may connect. Others are closed before a byte of theirs is read.
@@ -49,40 +35,38 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := l.check(c); err != nil {
+		uid, err := l.check(c)
+		if err != nil {
 			l.log.Warn("a connection was refused", "socket", l.path, "cause", err)
 			_ = c.Close()
 			continue
 		}
-		select {
-		case l.free <- struct{}{}:
-			return &conn{Conn: c, l: l}, nil
-		default:
-			l.log.Warn("a connection was refused", "cause", "there are too many")
-			_ = c.Close()
+		if own := (&conn{Conn: c, l: l, uid: uid}); l.places.take(own) {
+			return own, nil
 		}
+		l.log.Warn("a connection was refused", "cause", "there are too many")
+		_ = c.Close()
 	}
 }
 
 // check makes sure that the user at the other end of a socket may connect.
 //
 //limit:rest-peer A socket serves our own operating-system user, root and listed users only; another's connection is closed unread.
-func (l *listener) check(c net.Conn) error {
+func (l *listener) check(c net.Conn) (uid uint32, err error) {
 	if !l.socket {
-		return nil
+		return 0, nil
 	}
 	u, is := c.(*net.UnixConn)
 	if !is {
-		return errors.New("it is no socket")
+		return 0, errors.New("it is no socket")
 	}
-	uid, err := peer(u)
-	if err != nil {
-		return err
+	if uid, err = peer(u); err != nil {
+		return 0, err
 	}
 	if !mayConnect(uid, uint32(os.Geteuid()), l.uids) {
-		return fmt.Errorf("user %d may not connect", uid)
+		return 0, fmt.Errorf("user %d may not connect", uid)
 	}
-	return nil
+	return uid, nil
 }
 
 func mayConnect(uid, own uint32, listed []uint32) bool {

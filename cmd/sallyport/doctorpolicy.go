@@ -104,6 +104,9 @@ func (e *examination) world(b *policy.Rulebook) {
 		path, there := e.cfg.Sources[name]
 		switch {
 		case name == "file":
+			if book, err := (&market.File{Path: e.cfg.Quotes}).Book(); err == nil {
+				e.fresh(name, book, b.Quotes().MaxAge)
+			}
 		case !there:
 			e.finding("quotes", "Name it under sources in "+configName+", or leave it out of the policy.", "the policy asks the source %s, and there is none of that name", name)
 		default:
@@ -111,6 +114,7 @@ func (e *examination) world(b *policy.Rulebook) {
 				e.finding("quotes", "Correct the line, or write the file anew.", "source %s: %s", name, plain(err))
 			} else {
 				e.ok("quotes", "source %s: %s", name, plural(uint64(book.Len()), "symbol"))
+				e.fresh(name, book, b.Quotes().MaxAge)
 			}
 		}
 	}
@@ -122,6 +126,21 @@ func (e *examination) world(b *policy.Rulebook) {
 		e.note("calendar", "it ends on %s; bring Sallyport up to date before", calendar.Expires().Format(time.DateOnly))
 	default:
 		e.ok("calendar", "until %s", calendar.Expires().Format(time.DateOnly))
+	}
+}
+
+// fresh compares the newest quote of a source with how old the policy lets one be.
+func (e *examination) fresh(name string, book *market.Book, most time.Duration) {
+	newest, now := book.Newest(), e.app.now()
+	switch age := now.Sub(newest); {
+	case newest.IsZero():
+		e.note("quotes", "source %s has no quote, and what needs one is denied", name)
+	case age < 0:
+		e.finding("quotes", "Set the clock of the feed, and write the file anew.", "source %s has a quote from the future, of %s UTC: its symbol is denied until then",
+			name, newest.UTC().Format(time.DateTime))
+	case age > most:
+		e.note("quotes", "the newest quote of source %s is %s old, and the policy takes one of at most %s: until a newer one comes, what needs a quote is denied",
+			name, age.Round(time.Second), most)
 	}
 }
 

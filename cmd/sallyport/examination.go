@@ -124,8 +124,8 @@ func (e *examination) appendJSON(b []byte, bad int) []byte {
 		}
 		b = wire.AppendText(append(b, '{'), "name", r.name)
 		b = wire.AppendText(b, "status", string(r.status))
-		b = wire.AppendText(b, "detail", r.detail)
-		b = append(wire.AppendOptional(b, "repair", r.repair), '}')
+		b = wire.AppendText(b, "detail", masked(r.detail))
+		b = append(wire.AppendOptional(b, "repair", masked(r.repair)), '}')
 	}
 	return append(b, "]}"...)
 }

@@ -43,8 +43,8 @@ func (p *problem) coded(c trade.Code) *problem {
 func (p *problem) appendJSON(b []byte) []byte {
 	b = append(wire.AppendName(append(b, '{'), "error"), '{')
 	b = wire.AppendOptional(b, "code", string(p.code))
-	b = wire.AppendText(b, "message", strings.TrimPrefix(p.what, string(p.code)+": "))
-	return append(wire.AppendText(b, "repair", p.repair), "}}"...)
+	b = wire.AppendText(b, "message", masked(strings.TrimPrefix(p.what, string(p.code)+": ")))
+	return append(wire.AppendText(b, "repair", masked(p.repair)), "}}"...)
 }
 
 // usage returns a problem of usage or configuration.

@@ -50,5 +50,5 @@ func plainText(s string) string {
 	for _, r := range phrases() {
 		s = r.pattern.ReplaceAllString(s, r.text)
 	}
-	return strings.TrimSpace(s)
+	return masked(strings.TrimSpace(s))
 }

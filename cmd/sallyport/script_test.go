@@ -26,6 +26,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sallyport": 
 // one goroutine at work: the others start hundreds of short processes, and would find nothing there.
 //
 //attack:cli-hook-proof
+//attack:cli-masked
 func TestScript(t *testing.T) {
 	var files []string
 	if raceEnabled {

@@ -86,7 +86,7 @@ func (d *daemon) ended(err error) error {
 		return err
 	}
 	p := problemOf(err)
-	d.log.Error("the daemon has ended", "cause", p.what, "repair", p.repair, "exit_code", p.exit)
+	d.log.Error("the daemon has ended", "cause", masked(p.what), "repair", masked(p.repair), "exit_code", p.exit)
 	return silent(p.exit)
 }
 

@@ -17,10 +17,10 @@ const shown = 64
 const width = 80
 
 // show returns text from outside as it may be shown to a person.
-func show(s string) string { return trade.Printable(s, shown) }
+func show(s string) string { return trade.Printable(masked(s), shown) }
 
 // showPath returns a path in full, so that it can be copied, with what is not printable escaped.
-func showPath(s string) string { return trade.Printable(s, 4096) }
+func showPath(s string) string { return trade.Printable(masked(s), 4096) }
 
 // showLines shows text of several lines, each as it may be shown to a person.
 func showLines(s string) string {
