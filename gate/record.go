@@ -18,12 +18,12 @@ func (g *Gate) record(tx *journal.Tx, at time.Time, a trade.Account, e ledger.Ev
 }
 
 func (g *Gate) recordIn(tx *journal.Tx, stream string, at time.Time, e ledger.Event) {
-	keys := ledger.Keys(e)
-	jk := make([]journal.Key, len(keys))
-	for i, k := range keys {
-		jk[i] = journal.Key(k)
+	var space [4]journal.Key // more than any event has
+	keys := space[:0]
+	for _, k := range ledger.Keys(e) {
+		keys = append(keys, journal.Key(k))
 	}
-	tx.Append(stream, at, ledger.Encode(e), jk...)
+	tx.Append(stream, at, ledger.Encode(e), keys...)
 	g.follow.state.Apply(at, e)
 	if g.memory != nil {
 		g.memory.seen(at, e)

@@ -245,7 +245,10 @@ func (s *State) spend(o *Open) {
 	}
 	o.Counted, o.Rules, o.Value = time.Time{}, nil, trade.Decimal{}
 	d := o.Order.Digest()
-	ids := slices.DeleteFunc(s.waiting[d], func(id trade.IntentID) bool { return id == o.Intent })
+	ids := s.waiting[d]
+	if i := slices.Index(ids, o.Intent); i >= 0 { // the oldest is spent first, as a rule
+		ids = slices.Delete(ids, i, i+1)
+	}
 	if len(ids) == 0 {
 		delete(s.waiting, d)
 		return

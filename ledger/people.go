@@ -216,6 +216,9 @@ func (s *State) Proposal(id trade.IntentID) *Open { return s.held[id] }
 // Alike returns the oldest open proposal of that agent for exactly that order; nil if there is none. One that permits
 // somebody else's call must be of the same session, harness and tool, and is never alike one that we execute ourselves.
 func (s *State) Alike(o Origin, order trade.Order, permits bool) *Open {
+	if len(s.alike) == 0 {
+		return nil // as a rule: the digest need not be made
+	}
 	for _, id := range s.alike[proposalKey{o.Agent, order.Digest()}] {
 		p := s.held[id]
 		same := p.Hold.Permits == permits
