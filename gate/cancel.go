@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sallyport/journal"
@@ -30,7 +31,47 @@ var ErrProtects = errors.New("the order is filled, and its exits protect what it
 //
 //limit:gate-exits-person The exits of a position are cancelled at a person's word alone: not by an agent, and by a stop only with --all.
 func (g *Gate) Cancel(ctx context.Context, o Origin, id trade.IntentID) (CancelResult, error) {
-	return g.cancel(ctx, o, id, o.Surface == surfacePerson)
+	if err := g.hear(ctx); errors.Is(err, ErrOtherVenue) {
+		return CancelResult{Intent: id}, err
+	}
+	res, err := g.cancel(ctx, o, id, o.Surface == surfacePerson)
+	if err == nil && res.Outcome != trade.Accepted && g.cleared(ctx, id) {
+		return res, fmt.Errorf("intent %s: %w", id, ErrNoOpenOrder)
+	}
+	return res, err
+}
+
+// hearWithin is how long a cancel waits for what the venue has to tell.
+//
+//limit:gate-cancel-first A cancel or a stop waits at most 1 second for what the venue has to tell, once, and for no order whose outcome is unknown; those are looked up afterwards.
+const hearWithin = time.Second
+
+// hear takes in what the venue has to tell, if it does so soon: what cannot be heard now does not stop a cancel.
+func (g *Gate) hear(ctx context.Context) error {
+	if g.cfg.Broker == nil || g.memory != nil {
+		return nil
+	}
+	ask, cancel := context.WithTimeout(ctx, hearWithin)
+	defer cancel()
+	events, err := g.venueEvents(ask)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	return g.update(ctx, func(tx *journal.Tx) error {
+		at, _ := g.moment(tx)
+		g.recordVenue(tx, at, nil, events)
+		return nil
+	})
+}
+
+// cleared looks up what is unknown, and reports whether an order that the broker did not cancel is open no more.
+func (g *Gate) cleared(ctx context.Context, id trade.IntentID) (gone bool) {
+	_ = g.Recover(ctx) // what cannot be looked up now stays as it is
+	_ = g.journal.Read(ctx, func() error {
+		gone = g.follow.state.Open(id) == nil
+		return nil
+	})
+	return gone
 }
 
 // cancel cancels an order, and what is left of a filled one, its exits, where they may be.
@@ -39,9 +80,6 @@ func (g *Gate) cancel(ctx context.Context, o Origin, id trade.IntentID, mayExits
 	if g.cfg.Broker == nil {
 		return res, fmt.Errorf("this process has no broker")
 	}
-	if err := g.Recover(ctx); errors.Is(err, ErrOtherVenue) {
-		return res, err
-	} // what cannot be looked at now does not stop a cancel
 	var cleared Cleared
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		open := g.follow.state.Open(id)
@@ -76,4 +114,21 @@ func (g *Gate) cancel(ctx context.Context, o Origin, id trade.IntentID, mayExits
 // protects reports whether nothing of an order is open but its exits.
 func protects(o *ledger.Open) bool {
 	return o.Phase == ledger.Working && o.Sized() && o.Remaining().Sign() <= 0 && o.Exits().Sign() > 0
+}
+
+// lookAfter looks up what is unknown, once, and says of the orders that it shows to be over that they are gone.
+func (g *Gate) lookAfter(ctx context.Context, open []StopOrder) {
+	unclear := func(o StopOrder) bool { return o.State == StopUnknown || o.State == StopStillThere }
+	if g.cfg.Broker == nil || g.memory != nil || !slices.ContainsFunc(open, unclear) {
+		return
+	}
+	_ = g.Recover(ctx) // what cannot be looked up now stays as it is
+	_ = g.journal.Read(ctx, func() error {
+		for i, o := range open {
+			if unclear(o) && g.follow.state.Open(o.Intent) == nil {
+				open[i].State, open[i].Message = StopGone, ""
+			}
+		}
+		return nil
+	})
 }

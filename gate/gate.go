@@ -100,23 +100,24 @@ func setDefault[T comparable](v *T, def T) {
 
 // Gate decides, records and sends. It is safe for concurrent use.
 type Gate struct {
-	cfg     Config
-	policy  policyFile
-	journal records
-	follow  *follower
-	lease   lease
-	flights sync.WaitGroup // broker calls that have not come back
-	news    news
-	owner   *os.File               // the daemon's lock
-	tripped atomic.Pointer[string] // why nothing can be recorded, if that was found
-	wrong   slowly                 // wrong credentials
-	looked  time.Time              // when a stop file was last looked for; under the journal's lock
-	halted  []ledger.Stop          // what limits have stopped in this update; under the journal's lock
-	tokens  atomic.Pointer[tokens]
-	looking looking      // at the tokens
-	changes atomic.Int64 // of who may do what, by this process
-	peaked  atomic.Int64 // when a new peak of the day was looked for, in microseconds
-	memory  *memory      // of a gate in memory; nil otherwise
+	cfg      Config
+	policy   policyFile
+	journal  records
+	follow   *follower
+	lease    lease
+	flights  sync.WaitGroup // broker calls that have not come back
+	news     news
+	owner    *os.File               // the daemon's lock
+	tripped  atomic.Pointer[string] // why nothing can be recorded, if that was found
+	wrong    slowly                 // wrong credentials
+	looked   time.Time              // when a stop file was last looked for; under the journal's lock
+	halted   []ledger.Stop          // what limits have stopped in this update; under the journal's lock
+	tokens   atomic.Pointer[tokens]
+	looking  looking       // at the tokens
+	changes  atomic.Int64  // of who may do what, by this process
+	lookedUp atomic.Uint64 // where the next lookup of orders begins
+	peaked   atomic.Int64  // when a new peak of the day was looked for, in microseconds
+	memory   *memory       // of a gate in memory; nil otherwise
 }
 
 // Open opens the data directory. Its errors name what is wrong and how to repair it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -273,12 +274,22 @@ func (g *Gate) stopOrders(ctx context.Context, stop ledger.Stop, exits bool) []S
 		}
 		return nil
 	})
+	heard := error(nil)
+	if slices.ContainsFunc(open, func(o StopOrder) bool { return o.State != StopKept }) {
+		heard = g.hear(ctx)
+	}
 	for i := range open {
 		if open[i].State == StopKept {
 			continue
 		}
+		if errors.Is(heard, ErrOtherVenue) && g.cfg.Broker != nil {
+			open[i].Message = trade.Printable(heard.Error(), 200)
+			_ = g.wantCancel(ctx, open[i].Intent, exits)
+			continue
+		}
 		g.stopOrder(ctx, &open[i], phases[open[i].Intent], stop.Keep, exits)
 	}
+	g.lookAfter(ctx, open)
 	return open
 }
 

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sallyport/journal"
@@ -22,7 +23,7 @@ func (g *Gate) Reduce(ctx context.Context, by Person, order trade.Order) (ledger
 	if g.cfg.Broker == nil {
 		return ledger.Decision{}, ErrDaemonRequired
 	}
-	if err := g.Recover(ctx); err != nil {
+	if err := g.hear(ctx); errors.Is(err, ErrOtherVenue) { // what is not heard makes what is free less, and never more
 		return ledger.Decision{}, err
 	}
 	ask, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)

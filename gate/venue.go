@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"sallyport/journal"
@@ -176,10 +178,7 @@ func (g *Gate) Recover(ctx context.Context) error {
 	if err != nil || len(lost) == 0 && len(events) == 0 {
 		return err
 	}
-	var found []ledger.Concluded
-	for _, o := range lost {
-		found = append(found, g.lookup(ctx, o))
-	}
+	found := g.lookAll(ctx, lost)
 	err = g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
 		for _, out := range found {
@@ -208,6 +207,37 @@ func (g *Gate) lost(ctx context.Context) ([]*ledger.Open, error) {
 		return nil
 	})
 	return lost, err
+}
+
+// lookers is how many orders are looked up at the same time.
+//
+//limit:gate-lookups Orders of unknown outcome are looked up 4 at a time, all within the broker's one deadline; what is not reached waits for the next time.
+const lookers = 4
+
+// lookAll looks orders up, as many as the broker answers for within one deadline. It begins with another one each time, so
+// that none which has no answer keeps the others from being asked about.
+func (g *Gate) lookAll(ctx context.Context, lost []*ledger.Open) (found []ledger.Concluded) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
+	defer cancel()
+	all := make([]ledger.Concluded, len(lost))
+	first := g.lookedUp.Add(lookers) - lookers
+	var next atomic.Uint64
+	var wg sync.WaitGroup
+	for range min(lookers, len(lost)) {
+		wg.Go(func() {
+			for n := next.Add(1) - 1; n < uint64(len(lost)) && ctx.Err() == nil; n = next.Add(1) - 1 {
+				i := (first + n) % uint64(len(lost))
+				all[i] = g.lookup(ctx, lost[i])
+			}
+		})
+	}
+	wg.Wait()
+	for _, out := range all {
+		if out.Intent != "" {
+			found = append(found, out)
+		}
+	}
+	return found
 }
 
 func (g *Gate) lookup(ctx context.Context, o *ledger.Open) ledger.Concluded {
