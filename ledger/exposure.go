@@ -92,9 +92,11 @@ func (t *tide) with(o *Open, leftOut bool) {
 	if leftOut {
 		value = trade.Decimal{}
 		t.leftOut = t.leftOut.Add(own.sells)
+	} else {
+		t.exits = t.exits.Add(o.Exits())
 	}
 	t.unsized += own.unsized
-	t.buys, t.sells, t.exits = t.buys.Add(own.buys), t.sells.Add(own.sells), t.exits.Add(o.Exits())
+	t.buys, t.sells = t.buys.Add(own.buys), t.sells.Add(own.sells)
 	if o.Order.Side() == trade.Buy {
 		t.buyValue = t.buyValue.Add(value)
 		return
