@@ -115,6 +115,7 @@ type Gate struct {
 	tokens   atomic.Pointer[tokens]
 	looking  looking       // at the tokens
 	changes  atomic.Int64  // of who may do what, by this process
+	refusals refusals      // of agents
 	lookedUp atomic.Uint64 // where the next lookup of orders begins
 	peaked   atomic.Int64  // when a new peak of the day was looked for, in microseconds
 	memory   *memory       // of a gate in memory; nil otherwise

@@ -63,10 +63,70 @@ func (g *Gate) refuse(tx *journal.Tx, at time.Time, a attempt, r *Refusal) {
 	})
 }
 
+// maxAttempts is how many refused attempts of one agent are recorded in a minute.
+//
+//limit:gate-agent-refusals Of an agent's refused cancels, withdrawals and stops, which no rate holds up, at most 60 a minute are recorded; the next one that is says how many were not.
+const maxAttempts = 60
+
+// refusals counts the attempts of agents that were refused. There are no more agents than people have made.
+type refusals struct {
+	mu sync.Mutex
+	of map[string]*refusedOf
+}
+
+type refusedOf struct {
+	since          time.Time
+	recorded, more int
+}
+
+// take counts one attempt of somebody, and reports whether it is recorded, and how many were not before it.
+func (s *refusals) take(who string, now time.Time) (recorded bool, more int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.of[who]
+	if one == nil {
+		one = &refusedOf{since: now}
+		if s.of == nil {
+			s.of = map[string]*refusedOf{}
+		}
+		s.of[who] = one
+	}
+	if age := now.Sub(one.since); age >= time.Minute || age < 0 {
+		one.since, one.recorded = now, 0
+	}
+	if one.recorded == maxAttempts {
+		one.more++
+		return false, 0
+	}
+	one.recorded++
+	more, one.more = one.more, 0
+	return true, more
+}
+
+// refuseNow records an attempt that was refused, and returns the refusal.
 func (g *Gate) refuseNow(ctx context.Context, a attempt, r *Refusal) error {
+	if strings.HasPrefix(a.by, agentBy) {
+		recorded, more := g.refusals.take(a.by, g.now())
+		if !recorded {
+			return r
+		}
+		if more > 0 {
+			told := *r
+			told.Message += fmt.Sprintf(" (and %d more before, which are not recorded)", more)
+			return g.recordRefusal(ctx, a, &told, r)
+		}
+	}
+	return g.recordRefusal(ctx, a, r, r)
+}
+
+// agentBy stands before an agent's name in the record of an attempt.
+const agentBy = "agent:"
+
+// recordRefusal records a refusal as told, and returns it as it is.
+func (g *Gate) recordRefusal(ctx context.Context, a attempt, told, r *Refusal) error {
 	err := g.update(ctx, func(tx *journal.Tx) error {
 		at, _ := g.moment(tx)
-		g.refuse(tx, at, a, r)
+		g.refuse(tx, at, a, told)
 		return nil
 	})
 	if err != nil {

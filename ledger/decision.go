@@ -60,6 +60,7 @@ type Decision struct {
 	RetryAfter     time.Duration  // when time cures it
 	Repeated       bool           // this id was decided before; nothing was executed
 	Error          string         // journal_unavailable and the like
+	RejectionCode  string         // the venue's code of its rejection
 	AgentReason    string         // the agent's own words; untrusted
 	Flags          []string       // what the record holds against the call, such as ARGUMENTS_CHANGED
 	Filled         trade.Decimal  // shares, as the venue's events tell
@@ -122,6 +123,7 @@ func (d Decision) appendOptional(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "status", d.Status)
 	dst = wire.AppendOptional(dst, "order_id", d.OrderID)
 	dst = wire.AppendOptional(dst, "message", d.Message)
+	dst = wire.AppendOptional(dst, "rejection_code", d.RejectionCode)
 	dst = wire.AppendOptional(dst, "order_status", d.OrderStatus())
 	if d.tracked() {
 		dst = appendDecimal(dst, "filled_quantity", d.Filled)

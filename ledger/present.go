@@ -111,7 +111,7 @@ func (d *Decision) conclude(e Concluded) {
 	case trade.Accepted:
 		d.State = Succeeded
 	case trade.Rejected:
-		d.State = Failed
+		d.State, d.RejectionCode = Failed, e.Code
 	case trade.Unknown:
 		d.State = OutcomeUnknown
 	}

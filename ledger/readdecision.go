@@ -36,7 +36,8 @@ func DecisionOf(v wire.Value) (Decision, error) {
 		Agent: trade.Agent(o.text("agent")), Surface: o.text("surface"), Tool: o.optional("tool"), Reasons: o.reasons("reasons"),
 		PolicySHA256: o.nullable("policy_sha256"), At: o.time("at"),
 		Status: o.optional("status"), OrderID: o.optional("order_id"), Message: o.optional("message"),
-		Repeated: o.flag("repeated"), Error: o.optional("error"), AgentReason: o.optional("agent_reason"), Flags: o.texts("flags"),
+		RejectionCode: o.optional("rejection_code"),
+		Repeated:      o.flag("repeated"), Error: o.optional("error"), AgentReason: o.optional("agent_reason"), Flags: o.texts("flags"),
 		Ended: o.optional("ended"), OutcomeBy: Source(o.optional("outcome_by")), ResolvedBy: o.optional("resolved_by"),
 	}
 	if order, _ := o.v.Member("order"); order.Kind == wire.Object {

@@ -69,8 +69,13 @@ func (f *File) Book() (*Book, error) {
 }
 
 func same(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
+
+// anybody reports whether every user can write a file: nothing that it says is to be judged by.
+//
+//limit:market-file-others A file of quotes or instruments that every user can write is not used: QUOTES_UNREADABLE, INSTRUMENTS_INVALID.
+func anybody(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
 // read reads the file once. info is that of the open descriptor before the first byte was read, so that a change
 // during the reading is a change to the next look; changed says that there was one.
@@ -90,6 +95,8 @@ func read(path string) (b *Book, info fs.FileInfo, changed bool, err error) {
 	switch {
 	case !info.Mode().IsRegular():
 		return nil, nil, false, unreadable(errors.New("not a regular file"))
+	case anybody(info):
+		return nil, info, false, unreadable(errors.New("everybody can write it"))
 	case info.Size() > MaxFile:
 		return nil, info, false, &Error{Code: QuotesInvalid, Path: path, Reason: fmt.Sprintf("over %d bytes", MaxFile)}
 	}

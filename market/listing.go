@@ -60,6 +60,8 @@ func readListing(path string) (l *Instruments, info fs.FileInfo, err error) {
 		return nil, nil, invalid(cause(err), err)
 	case !info.Mode().IsRegular():
 		return nil, nil, invalid("not a regular file", nil)
+	case anybody(info):
+		return nil, info, invalid("everybody can write it", nil)
 	case info.Size() > MaxFile:
 		return nil, info, invalid(fmt.Sprintf("over %d bytes", MaxFile), nil)
 	}

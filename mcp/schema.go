@@ -42,6 +42,7 @@ const (
 		`"order":` + orderSchema + `,"notional":{"type":["string","null"],"description":"US dollars"},` +
 		`"policy_sha256":{"type":["string","null"]},"at":{"type":"string"},` +
 		`"status":{"type":"string"},"order_id":{"type":"string"},"message":{"type":"string"},` +
+		`"rejection_code":{"type":"string","description":"the venue's code of its rejection"},` +
 		`"order_status":{"type":"string","description":"working, filled, partially_filled, cancelled, expired, rejected, unknown, accepted, permitted or sending"},` +
 		`"filled_quantity":{"type":"string"},"fill_price":{"type":"string"},"ended":{"type":"string"},` +
 		`"spent":{"type":"string"},"exit_filled_quantity":{"type":"string"},"exit_fill_price":{"type":"string"},"exits_ended":{"type":"string"},"outcome_by":{"type":"string"},` +

@@ -129,7 +129,7 @@ func RulebookCodes() []trade.CodeRow {
 		{Code: NoRuleMatches, Meaning: "No rule of the policy is about this order.", Repair: "Trade what a rule is about; only the operator can add one."},
 		{Code: DeniedByRule, Meaning: "A rule of the policy denies every order like this one.", Repair: "Only the operator can change it; a reduction of what is held still passes."},
 		{Code: PositionFlip, Meaning: "The sell is for more shares than are held and free, so it would turn the position round.", Repair: "Sell at most max_quantity_now; the rest would be an order of its own."},
-		{Code: SessionNotAllowed, Meaning: "The market is not in the trading session that the rule requires.", Repair: "Wait until retry_after."},
+		{Code: SessionNotAllowed, Meaning: "The market is not in the trading session that the rule requires.", Repair: "Wait for the session: until retry_after where it is given. Without it something else denies the order too, which time alone does not cure."},
 		{Code: CalendarUnavailable, Meaning: "The calendar cannot say which trading session it is.", Repair: "The operator brings the calendar up to date."},
 		{Code: QuoteUnavailable, Meaning: "There is no quote to judge by.", Repair: "Wait for a quote; the operator checks where quotes come from."},
 		{Code: QuoteStale, Meaning: "The newest quote is older than the policy lets it be.", Repair: "Wait for a newer one; the operator checks where quotes come from."},

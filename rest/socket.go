@@ -122,7 +122,7 @@ func privateDir(dir string) error {
 	case !is || int(st.Uid) != os.Geteuid() && st.Uid != 0:
 		return fmt.Errorf("the directory %s belongs to another user", dir)
 	case info.Mode().Perm()&othersWrite != 0:
-		return fmt.Errorf("the directory %s can be written by others; take that away with chmod go-w", dir)
+		return fmt.Errorf("the directory %s can be written by others; name a path in a directory that only this user can write", dir)
 	}
 	return nil
 }

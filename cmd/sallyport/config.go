@@ -109,7 +109,7 @@ func loadConfig(home string) (config, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return defaultConfig(home), nil
 	case refused != "":
-		return config{}, usage("Make it a small regular file of this user: chmod 600 "+showPath(path), "the configuration is not used: %s", refused)
+		return config{}, usage(ownRepair(path), "the configuration is not used: %s", refused)
 	case err != nil:
 		return config{}, usage("Make it readable for this user, or remove it.", "the configuration cannot be read: %s", plain(err))
 	}

@@ -205,7 +205,7 @@ func details(d ledger.Decision) []row {
 		if d.State == ledger.ApprovalDeclined || d.State == ledger.ApprovalWithdrawn {
 			name = "reason"
 		}
-		rows = append(rows, row{name, plainText(printable(d.Message))})
+		rows = append(rows, row{"code", show(d.RejectionCode)}, row{name, plainText(printable(d.Message))})
 	}
 	rows = append(rows, approvalRows(d)...)
 	if d.MaxQuantityNow != nil {

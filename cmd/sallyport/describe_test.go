@@ -82,6 +82,7 @@ func TestNoTwoStatesLookTheSame(t *testing.T) {
 		{"CANCELLED", "cancelled", "3 of 10, the last at 149.95 ended", with(func(d *ledger.Decision) { d.Ended, d.Filled, d.FillPrice = "cancelled", three, price })},
 		{"EXPIRED", "expired", "filled nothing", with(func(d *ledger.Decision) { d.Ended = "expired" })},
 		{"REJECTED", "rejected", "message no cash", with(func(d *ledger.Decision) { d.State, d.Message = ledger.Failed, "no cash" })},
+		{"REJECTED", "rejected", "code INSUFFICIENT_POSITION", with(func(d *ledger.Decision) { d.State, d.RejectionCode = ledger.Failed, "INSUFFICIENT_POSITION" })},
 		{"REJECTED", "rejected", "as settled by root: not there", with(func(d *ledger.Decision) {
 			d.State, d.OutcomeBy, d.ResolvedBy, d.Message = ledger.Failed, ledger.FromPerson, "root", "not there"
 		})},

@@ -86,7 +86,7 @@ func readSecret(path, what string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", usage("Name a file that exists.", "there is no %s file %s", what, showPath(path))
 	case refused != "":
-		return "", usage("Make it a small file of this user: chmod 600 "+showPath(path), "the %s file is not used: %s", what, refused)
+		return "", usage(ownRepair(path), "the %s file is not used: %s", what, refused)
 	case err != nil:
 		return "", usage("Make it readable for this user.", "the %s file cannot be read: %s", what, plain(err))
 	}

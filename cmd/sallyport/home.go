@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,28 @@ func readOwned(path string) (raw []byte, refused string, err error) {
 		refused, _, _ = strings.Cut(strings.TrimPrefix(err.Error(), gate.ErrNotOwned.Error()+": "), "; run ")
 	}
 	return raw, refused, err
+}
+
+// ownRepair says what makes a file that readOwned refused one that is used.
+func ownRepair(path string) string {
+	fi, err := os.Stat(path)
+	switch {
+	case err == nil && !fi.Mode().IsRegular():
+		return "Name a small regular file of this user; what is there stays as it is"
+	case err == nil && fi.Size() > maxConfig:
+		return "Name a file of at most 1 MiB"
+	case err == nil && int(ownerOf(fi)) != os.Geteuid() && ownerOf(fi) != 0:
+		return "Name a copy of it that belongs to this user"
+	}
+	return "Make it a small regular file of this user: chmod 600 " + showPath(path)
+}
+
+// ownerOf returns who owns a file; nobody where the system does not say.
+func ownerOf(fi os.FileInfo) uint32 {
+	if st, is := fi.Sys().(*syscall.Stat_t); is {
+		return st.Uid
+	}
+	return math.MaxUint32
 }
 
 // readLimited reads at most maxConfig bytes and refuses more.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
 func main() { os.Exit(run(newApp(), os.Args[1:])) }
@@ -57,7 +58,11 @@ func (a *app) report(err error) int {
 			return p.exit
 		}
 	}
-	a.tell(p.what)
+	if text := string(p.code); text != "" && !strings.HasPrefix(p.what, text) {
+		a.tell(text + ": " + p.what)
+	} else {
+		a.tell(p.what)
+	}
 	if p.repair != "" {
 		fmt.Fprint(a.stderr, indent("", showLines(p.repair)))
 	}

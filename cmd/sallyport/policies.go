@@ -82,7 +82,7 @@ func policyRepair(r *policy.Reason, path string) string {
 	case !exists(path):
 		return "Put a policy there; 'sallyport policy default' prints one. Until then every order is denied."
 	}
-	return "Make it a small regular file of this user: chmod 600 " + showPath(path) + "; until then every order is denied."
+	return ownRepair(path) + "; until then every order is denied."
 }
 
 // policyProblem says why a policy is not used.
@@ -284,7 +284,7 @@ func (a *app) draft(ctx context.Context, args []string) (draft, error) {
 	}
 	switch {
 	case refused != "":
-		d.repair = "Make it a small regular file of this user: chmod 600 " + showPath(args[0])
+		d.repair = ownRepair(args[0])
 		d.view.Reason = &policy.Reason{Code: policy.PolicyUnreadable, Field: "policy", Message: "as it lies there the gate would refuse it: " + refused}
 		return d, nil
 	case err != nil:

@@ -335,7 +335,7 @@ func pressProblem(err error, id trade.IntentID) error {
 	case policy.ProposalUnknown:
 		p.repair = "'sallyport proposals' lists those that wait."
 	case policy.DigestMismatch:
-		p.repair = "Type the order digest as it is shown; 'sallyport proposals " + string(id) + "' shows it."
+		p.repair = "Give at least the first 8 characters of the order digest as it is shown; 'sallyport proposals " + string(id) + "' shows it."
 	}
 	return p
 }

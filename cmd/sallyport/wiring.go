@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"sallyport/broker/paper"
@@ -188,7 +189,19 @@ func (a *app) gateProblem(err error) error {
 	if what, command, ok := strings.Cut(strings.Replace(plain(err), "; run: ", "; run ", 1), "; run chmod "); ok {
 		return usage("Run chmod "+command, "%s", what)
 	}
-	return &problem{exit: exitInternal, what: plain(err), repair: a.other("doctor", "'sallyport doctor' looks for the cause.")}
+	if home, err := resolveHome(a.home, a.getenv); err == nil && diskFull(home) {
+		return (&problem{
+			exit: exitInternal, what: "nothing can be recorded: the disk is full that has " + showPath(home),
+			repair: "Make room there, then try again; 'sallyport kill' works without it.",
+		}).coded(policy.JournalUnavailable)
+	}
+	return (&problem{exit: exitInternal, what: plain(err), repair: a.other("doctor", "'sallyport doctor' looks for the cause.")}).coded(policy.JournalUnavailable)
+}
+
+// diskFull reports whether the disk of a directory has no room for a record.
+func diskFull(dir string) bool {
+	var st syscall.Statfs_t
+	return syscall.Statfs(dir, &st) == nil && st.Bavail*uint64(st.Bsize) < 64<<10
 }
 
 // daemonRequired says that the data directory is a daemon's, and how to reach it.
