@@ -630,7 +630,9 @@ func (r *recount) take(s *State, at time.Time, e Event) {
 			add(&r.sent, open.Origin.Agent, open.Order, Ruling{Rules: open.Rules, Value: open.Value})
 		}
 	case KillReset:
-		r.reset(at, e.Scope)
+		if s.accounts["paper"] != nil { // else there is nothing to begin again
+			r.reset(at, e.Scope)
+		}
 	}
 }
 
