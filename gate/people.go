@@ -66,7 +66,7 @@ func (g *Gate) refuse(tx *journal.Tx, at time.Time, a attempt, r *Refusal) {
 // maxAttempts is how many refused attempts of one agent are recorded in a minute.
 //
 //limit:gate-agent-refusals Of an agent's refused cancels, withdrawals and stops, which no rate holds up, at most 60 a minute are recorded; the next one that is says how many were not.
-const maxAttempts = 60
+const maxAttempts, attemptsEvery = 60, time.Minute
 
 // refusals counts the attempts of agents that were refused. There are no more agents than people have made.
 type refusals struct {
@@ -91,7 +91,7 @@ func (s *refusals) take(who string, now time.Time) (recorded bool, more int) {
 		}
 		s.of[who] = one
 	}
-	if age := now.Sub(one.since); age >= time.Minute || age < 0 {
+	if age := now.Sub(one.since); age >= attemptsEvery || age < 0 {
 		one.since, one.recorded = now, 0
 	}
 	if one.recorded == maxAttempts {

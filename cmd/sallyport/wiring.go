@@ -189,13 +189,21 @@ func (a *app) gateProblem(err error) error {
 	if what, command, ok := strings.Cut(strings.Replace(plain(err), "; run: ", "; run ", 1), "; run chmod "); ok {
 		return usage("Run chmod "+command, "%s", what)
 	}
-	if home, err := resolveHome(a.home, a.getenv); err == nil && diskFull(home) {
+	if home, cfgErr := a.whereData(); cfgErr == nil && diskFull(home) {
 		return (&problem{
 			exit: exitInternal, what: "nothing can be recorded: the disk is full that has " + showPath(home),
 			repair: "Make room there, then try again; 'sallyport kill' works without it.",
 		}).coded(policy.JournalUnavailable)
 	}
-	return (&problem{exit: exitInternal, what: plain(err), repair: a.other("doctor", "'sallyport doctor' looks for the cause.")}).coded(policy.JournalUnavailable)
+	return &problem{exit: exitInternal, what: plain(err), repair: a.other("doctor", "'sallyport doctor' looks for the cause.")}
+}
+
+// whereData is the data directory that was meant.
+func (a *app) whereData() (string, error) {
+	if a.getenv == nil {
+		return "", errors.New("there is no environment")
+	}
+	return resolveHome(a.home, a.getenv)
 }
 
 // diskFull reports whether the disk of a directory has no room for a record.
