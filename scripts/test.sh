@@ -30,6 +30,10 @@ scripts/build.sh
 step "tests, fuzz seeds, documents"
 go test ./...
 
+step "thousands of random policies and histories"
+go test -count=1 -run '^(TestTwoEvaluatorsAgree|TestStricterPoliciesNeverLoosen)$' ./policy -rapid.checks=3000
+go test -count=1 -run '^(TestFoldCountsWhatANaiveRecountCounts|TestReplacingIsJudgedAsCancellingFirst)$' ./ledger -rapid.checks=3000
+
 step "race detector"
 # The tests of the module's root read the source; there is nothing in them to race.
 CGO_ENABLED=1 go test -race $(go list ./... | grep -v -x sallyport)
