@@ -1,9 +1,11 @@
 package gate_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"sallyport/gate"
 	"sallyport/ledger"
@@ -87,4 +89,84 @@ func TestStopsWithoutEndAreOneStop(t *testing.T) {
 	if n := len(must(o.Stops(ctx))(t)); n != 102 {
 		t.Fatalf("%d stops", n)
 	}
+}
+
+// TestWhatAPersonsStopKeepsOnlyAPersonEnds: a person stops the account and leaves what works there; an agent, and a limit,
+// then stop something else.
+//
+//attack:gate-kept-by-person
+func TestWhatAPersonsStopKeepsOnlyAPersonEnds(t *testing.T) {
+	o := newOffice(t)
+	o.v.rests = true
+	d := o.Execute(ctx, buy(t, "10"))
+	must(o.Kill(ctx, gate.StopRequest{Person: o.olga, Reason: "for today", Keep: true, Scope: scopeOf(t, "account:paper")}))(t)
+	works := func(want string) {
+		t.Helper()
+		if now, _, err := o.History(ctx, d.Intent); err != nil || now.OrderStatus() != want {
+			t.Fatalf("%s, %v; want it %s", now.OrderStatus(), err, want)
+		}
+	}
+	for _, scope := range []ledger.Scope{{}, scopeOf(t, "symbol:AAPL"), scopeOf(t, "agent:local")} {
+		o.clock.pass(time.Second)
+		rep := must(o.Kill(ctx, gate.StopRequest{Agent: "bot", Tier: trade.TierPropose, Reason: "more", Scope: scope}))(t)
+		if len(rep.Orders) != 1 || rep.Orders[0].State != gate.StopKept {
+			t.Errorf("%s: %+v", scope, rep.Orders)
+		}
+		must(o.Reconcile(ctx))(t)
+		works("working")
+	}
+	must(o.Kill(ctx, gate.StopRequest{Person: o.olga, Reason: "and this", Scope: scopeOf(t, "symbol:AAPL")}))(t)
+	works("cancelled")
+}
+
+// TestAnOrderThatLandsUnderALimitsStopIsCancelled: it was on its way when another agent's order stopped the account.
+//
+//attack:gate-landed-under-stop
+func TestAnOrderThatLandsUnderALimitsStopIsCancelled(t *testing.T) {
+	r := newRoom(t, book(`"order_quantity": {"deny_above": "5"}, "denials_per_minute": {"halt_above": "1"}`))
+	r.v.rests = true
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	r.v.answer = func(context.Context, gate.Cleared) (gate.Receipt, error) {
+		close(arrived)
+		<-goOn
+		return gate.Receipt{Outcome: trade.Accepted, OrderID: "v"}, nil
+	}
+	landed := make(chan ledger.Decision, 1)
+	go func() { landed <- r.Execute(ctx, call(t, "buy", "AAPL", "1", "101", byAgent("slow"))) }()
+	<-arrived
+	r.v.mu.Lock()
+	r.v.answer = nil
+	r.v.mu.Unlock()
+	r.clock.pass(time.Second)
+	for range 3 {
+		r.says(t, "buy", "AAPL", "6", "101", byAgent("noisy"))
+	}
+	if stops := must(r.Stops(ctx))(t); len(stops) != 1 || stops[0].Scope != scopeOf(t, "account:paper") {
+		t.Fatalf("%+v", stops)
+	}
+	close(goOn)
+	d := <-landed
+	if now, _, err := r.History(ctx, d.Intent); err != nil || now.OrderStatus() != "cancelled" {
+		t.Fatalf("%s, %v", now.OrderStatus(), err)
+	}
+}
+
+// TestHalfAnAnswerStopsNobody: the broker shows cash, and none of the positions that nothing has sold.
+//
+//attack:gate-half-answer
+func TestHalfAnAnswerStopsNobody(t *testing.T) {
+	r := newRoom(t, book(`"daily_loss": {"halt_above": "1000.00"}, "drawdown_percent": {"halt_above": "5"}`))
+	r.want(t, "buy AAPL 100@100.10", "allow")
+	r.v.cash = "89990"
+	r.want(t, "buy AAPL 1@100.10", "allow")
+	r.v.half = true
+	for range 3 {
+		r.clock.pass(time.Second)
+		r.want(t, "buy AAPL 1@100.10", "deny LOSS_UNAVAILABLE EQUITY_UNAVAILABLE")
+	}
+	if stops := must(r.Stops(ctx))(t); len(stops) != 0 {
+		t.Fatalf("%+v", stops)
+	}
+	r.v.half = false
+	r.want(t, "buy AAPL 1@100.10", "allow")
 }

@@ -164,6 +164,9 @@ func (g *Gate) conclude(ctx context.Context, d ledger.Decision, f flight) ledger
 	silent := f.out.Outcome == trade.Accepted && f.next == 0 && len(f.events) == 0
 	err := g.land(ctx, &d, f, silent, func(tx *journal.Tx, at time.Time) { g.recordOutcome(tx, at, &d, f.out) })
 	g.cfg.step("concluded")
+	if err == nil && f.out.Outcome == trade.Accepted && g.memory == nil {
+		g.stopLanded(ctx, d.Intent)
+	}
 	if err != nil {
 		d.State, d.Error = ledger.OutcomeUnknown, "journal_unavailable"
 		d.Message = fmt.Sprintf("the broker's answer (%s) could not be recorded: %s; the next recovery asks again",

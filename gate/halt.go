@@ -1,7 +1,9 @@
 package gate
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"sallyport/journal"
@@ -43,3 +45,37 @@ func (g *Gate) stopRefused(tx *journal.Tx, at time.Time, a trade.Account) {
 
 // sent reports whether an open intent may be at a broker: it waits neither for people nor for its execution.
 func sent(o *ledger.Open) bool { return o.Phase != ledger.OnHold && o.Phase != ledger.Granted }
+
+// keeps reports whether a person's stop that covers an order leaves it working.
+//
+//limit:gate-kept-by-person What the stop of a person keeps, whatever its scope, is cancelled by a person's stop alone.
+func (g *Gate) keeps(o *ledger.Open) bool {
+	for _, s := range g.follow.state.Stops() {
+		if s.Keep && strings.HasPrefix(s.By, "person:") && covers(s.Scope, o) {
+			return true
+		}
+	}
+	return false
+}
+
+// stopLanded cancels an order that was on its way when a limit stopped its scope: that stop found nothing to cancel.
+//
+//limit:gate-landed-under-stop An order that lands while a stop covers it, which waits for nobody, is cancelled then.
+func (g *Gate) stopLanded(ctx context.Context, id trade.IntentID) {
+	var under []ledger.Stop
+	_ = g.journal.Read(ctx, func() error { // the next comparison with the broker finds it as well
+		o := g.follow.state.Open(id)
+		if o == nil || o.Phase != ledger.Working {
+			return nil
+		}
+		for _, s := range g.follow.state.Stops() {
+			if s.By == byPolicy && covers(s.Scope, o) && !later(o, s) {
+				under = append(under, s)
+			}
+		}
+		return nil
+	})
+	for _, s := range under {
+		g.stopOrders(ctx, s, false)
+	}
+}

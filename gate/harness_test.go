@@ -33,6 +33,7 @@ type venue struct {
 	cancelErr error                                     // of a cancel that does not arrive
 	blank     bool                                      // it says that it holds nothing
 	holdErr   error                                     // of a question what it holds
+	half      bool                                      // it shows cash, and no positions
 	short     bool                                      // it holds one share less of everything than its fills say
 	splits    int64                                     // it holds that many times what its fills say, where it is not zero
 	strange   trade.Order                               // an order that works there and is not ours
@@ -142,7 +143,7 @@ func (v *venue) Holdings(context.Context) (gate.Holdings, error) {
 		}
 	}
 	for sym, q := range held {
-		if v.blank {
+		if v.blank || v.half {
 			break
 		}
 		if v.short {

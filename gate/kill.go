@@ -303,6 +303,8 @@ const protecting = "it is filled, and its exits protect what it bought"
 func (g *Gate) stopped(o *ledger.Open, stop ledger.Stop, exits bool) StopOrder {
 	s := StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown}
 	switch {
+	case !strings.HasPrefix(stop.By, "person:") && g.keeps(o):
+		s.State, s.Message = StopKept, "the stop of a person keeps it"
 	case o.Origin.Surface == surfacePerson && !strings.HasPrefix(stop.By, "person:") && !strings.HasPrefix(stop.By, "local:"):
 		s.State, s.Message = StopKept, "a person reduces a position by it"
 	case exits:

@@ -147,10 +147,24 @@ func (l *outlook) mark(book *policy.Rulebook, at time.Time) func(trade.Symbol) (
 	}
 }
 
+// contradicts reports whether the broker's answer shows another position than the ledger has where nothing is on its way
+// and nothing came in since it was asked: half an answer, or one of another account, is no loss that stops an account.
+//
+//limit:gate-half-answer A broker's answer whose positions differ from the ledger's, where nothing is pending and nothing came in since, is not judged by: EQUITY_UNAVAILABLE.
+func (l *outlook) contradicts(st *ledger.State, a trade.Account) bool {
+	if cursor, _ := st.Cursor(a); cursor != l.upTo {
+		return false
+	}
+	return slices.ContainsFunc(differing(positionDifferences(st, a, l.held)), func(s trade.Symbol) bool {
+		f := st.Facts(a, s, "")
+		return f.PendingBuys.Sign() == 0 && f.PendingSells.Sign() == 0
+	})
+}
+
 // cash returns the account's cash by which its equity is what the broker's own answer comes to: the answer has cash and
 // positions of one moment, and the ledger's positions may be of another. Between them lies what a trade costs and no more.
 func (l *outlook) cash(st *ledger.State, a trade.Account, at time.Time, mark func(trade.Symbol) (ledger.Mark, bool)) policy.Known {
-	if !l.shows(at) {
+	if !l.shows(at) || l.contradicts(st, a) {
 		return policy.Known{}
 	}
 	cash := l.held.Cash

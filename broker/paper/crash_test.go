@@ -74,6 +74,7 @@ type trader struct {
 	cmd  *exec.Cmd
 	out  *bufio.Scanner
 	told []string // what its receipts told of events: number and id
+	says []string // whatever else it printed
 }
 
 func startTrader(t *testing.T, dir string) *trader {
@@ -105,6 +106,7 @@ func (tr *trader) next() (string, bool) {
 		if answer, ok := strings.CutPrefix(tr.out.Text(), "answer "); ok {
 			return answer, answer != "done"
 		}
+		tr.says = append(tr.says, tr.out.Text())
 	}
 	return "", false
 }
@@ -213,6 +215,6 @@ func TestProcessesThatSendTheSameIDsGetTheSameAnswers(t *testing.T) {
 	told := slices.Concat(traders[0].told, traders[1].told, traders[2].told)
 	wantTold(t, b, told)
 	if last, err := b.Events(context.Background(), uint64(len(told))); err != nil || len(last) != 0 || len(told) == 0 {
-		t.Errorf("receipts told of %d events, and %d more happened, %v", len(told), len(last), err)
+		t.Errorf("receipts told of %d events, and %+v happened beside, %v\n%q %q %q", len(told), last, err, traders[0].says, traders[1].says, traders[2].says)
 	}
 }
