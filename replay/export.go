@@ -173,7 +173,9 @@ func (x *Exporter) id(e ledger.Decided, was *told) trade.IntentID {
 
 // proposed reports whether an order waits, or was to wait, for a person because it was proposed.
 func proposed(e ledger.Decided) bool {
-	waits := func(r policy.Reason) bool { return r.Code == policy.ApprovalRequired && r.Field == "" }
+	waits := func(r policy.Reason) bool {
+		return r.Code == policy.ApprovalRequired && r.Field == "" || r.Code == policy.ProposalsExceedLimit
+	}
 	return e.Origin.Tool == proposeTool || slices.ContainsFunc(e.Ruling.Reasons, waits)
 }
 

@@ -209,3 +209,22 @@ func TestToolOfATapeIsNoToolOfACaller(t *testing.T) {
 		}
 	}
 }
+
+// TestADeniedProposalIsNoOrderOnTheTape has an agent propose one order more than may wait for people.
+func TestADeniedProposalIsNoOrderOnTheTape(t *testing.T) {
+	l := newLife(t, []byte(versionOne), 1)
+	verdicts := map[policy.Effect]int{}
+	for i := range 6 {
+		verdicts[l.gate.Propose(t.Context(), l.call("buy", "AAPL", fmt.Sprint(i+1), "100.00")).Verdict]++
+	}
+	if verdicts[policy.Hold] != 5 || verdicts[policy.Deny] != 1 {
+		t.Fatalf("%v", verdicts)
+	}
+	var out bytes.Buffer
+	if err := replay.Run(t.Context(), replay.Config{Policy: []byte(versionOne)}, strings.NewReader(l.exported()), &out); err != nil {
+		t.Fatal(err)
+	}
+	if n, no := strings.Count(out.String(), `"verdict":"hold"`), strings.Count(out.String(), `"code":"PROPOSALS_EXCEED_LIMIT"`); n != 5 || no != 1 {
+		t.Errorf("%d are held and %d denied:\n%s", n, no, out.String())
+	}
+}
