@@ -170,3 +170,49 @@ func TestHalfAnAnswerStopsNobody(t *testing.T) {
 	r.v.half = false
 	r.want(t, "buy AAPL 1@100.10", "allow")
 }
+
+// TestAStopWhileTheJournalIsBusyLeavesWhatProtects: what is not recorded for a moment is known all the same.
+//
+//attack:gate-stop-unrecorded-leaves
+func TestAStopWhileTheJournalIsBusyLeavesWhatProtects(t *testing.T) {
+	r := newRoom(t, wideBook(), func(c *gate.Config) { c.LockWait = 50 * time.Millisecond })
+	r.want(t, "buy AAPL 5@101", "allow")
+	r.v.rests = true
+	guard := r.Execute(ctx, terms(t, "sell 3 AAPL stop 90"))
+	entry := r.want(t, "buy MSFT 1@49", "allow")
+	out := must(r.Reduce(ctx, r.ben, call(t, "sell", "AAPL", "2", "90").Order))(t)
+	if said(guard) != "allow" || out.OrderStatus() != "working" {
+		t.Fatalf("%s\n%s", guard.AppendJSON(nil), out.AppendJSON(nil))
+	}
+	release := r.lockJournal(t)
+	over := make(chan struct{})
+	defer close(over)
+	go func() { // a stop without a record waits for what may still leave
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Millisecond):
+				r.clock.pass(50 * time.Millisecond)
+			}
+		}
+	}()
+	rep := must(r.Kill(ctx, gate.StopRequest{Agent: "bot", Tier: trade.TierPropose, Reason: "now"}))(t)
+	states := map[trade.IntentID]gate.StopState{}
+	for _, o := range rep.Orders {
+		states[o.Intent] = o.State
+	}
+	if rep.Recorded || states[guard.Intent] != gate.StopKept || states[out.Intent] != gate.StopKept || states[entry.Intent] != gate.StopGone {
+		t.Errorf("%+v", rep)
+	}
+	if left := must(r.v.Working(ctx))(t); len(left) != 2 {
+		t.Errorf("%+v are left", left)
+	}
+	if rep := must(r.Kill(ctx, gate.StopRequest{Person: r.olga, Reason: "all of it", All: true}))(t); len(rep.Orders) != 2 {
+		t.Errorf("%+v", rep)
+	}
+	if left := must(r.v.Working(ctx))(t); len(left) != 0 {
+		t.Errorf("%+v are left", left)
+	}
+	release()
+}

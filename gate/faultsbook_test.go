@@ -257,6 +257,31 @@ func TestFaultSendsWithoutEnd(t *testing.T) {
 	}
 }
 
+// lockJournal keeps the journal's lock, as another process that does not come to its end, until it is told to release it.
+func (o *office) lockJournal(t *testing.T) (release func()) {
+	t.Helper()
+	j, err := journal.Open(ctx, journal.Config{Path: filepath.Join(o.cfg.Home, gate.JournalName), LockWait: time.Second, Follower: noFollower{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() }) // it was only to hold the lock
+	held, over, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- j.Update(ctx, func(*journal.Tx) error {
+			close(held)
+			<-over
+			return nil
+		})
+	}()
+	<-held
+	return func() {
+		close(over)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFaultWriteFailsAndTheDayLooksEmpty: of a day's bound a part is used, and then nothing can be written. What cannot be
 // recorded is denied, and when the journal can be written again the day has what was sent before, and nothing else.
 //
@@ -265,29 +290,13 @@ func TestFaultWriteFailsAndTheDayLooksEmpty(t *testing.T) {
 	r := newRoom(t, book(`"notional_per_day": {"deny_above": "1000.00"}`), func(c *gate.Config) { c.LockWait = 50 * time.Millisecond })
 	r.v.rests = true
 	r.want(t, "buy AAPL 6@100.10", "allow")
-	j, err := journal.Open(ctx, journal.Config{Path: filepath.Join(r.cfg.Home, gate.JournalName), LockWait: time.Second, Follower: noFollower{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
-	go func() {
-		done <- j.Update(ctx, func(*journal.Tx) error {
-			close(held)
-			<-release
-			return nil
-		})
-	}()
-	<-held
+	release := r.lockJournal(t)
 	for range 2 {
 		if d := r.Execute(ctx, call(t, "buy", "AAPL", "6", "100.10")); d.Verdict != policy.Deny || d.Error != "journal_unavailable" {
 			t.Errorf("%s", d.AppendJSON(nil))
 		}
 	}
-	close(release)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	release()
 	r.want(t, "buy AAPL 6@100.10", "deny NOTIONAL_PER_DAY_EXCEEDS_LIMIT")
 	r.want(t, "buy AAPL 3@100.10", "allow")
 	if r.v.submits() != 2 {

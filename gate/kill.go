@@ -121,12 +121,12 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 		if rep.StopFile, fileErr = WriteStopFile(g.cfg.Home, rep.Stop); fileErr != nil {
 			why := rep.Stop.Reason
 			g.tripped.CompareAndSwap(nil, &why) // this process at least stops
-			rep.Orders = g.cancelAtBroker(ctx, r, nil, unrecorded)
+			rep.Orders = g.cancelAtBroker(ctx, r, g.spared(ctx, rep.Stop, r), unrecorded)
 			return rep, fmt.Errorf("the kill switch could not be engaged for other processes: %w", errors.Join(err, fileErr))
 		}
 		g.pause(g.cfg.SendWithin) // what was decided before the file was there can leave until then
 		g.landed()
-		rep.Orders = g.cancelAtBroker(ctx, r, nil, unrecorded)
+		rep.Orders = g.cancelAtBroker(ctx, r, g.spared(ctx, rep.Stop, r), unrecorded)
 		return rep, nil
 	}
 	if r.Scope.Kind == ledger.Everything {
@@ -156,61 +156,6 @@ func (g *Gate) kept(scope ledger.Scope) bool {
 		}
 	}
 	return false
-}
-
-// onRecord returns the orders that are open in the ledger.
-func (g *Gate) onRecord(ctx context.Context) map[trade.IntentID]bool {
-	open := map[trade.IntentID]bool{}
-	_ = g.journal.Read(ctx, func() error { // without it a cancel more is asked than is needed
-		for _, o := range g.follow.state.Opens() {
-			open[o.Intent] = true
-		}
-		return nil
-	})
-	return open
-}
-
-const unrecorded = "cancelled without a record, since the journal cannot be written"
-
-// cancelAtBroker cancels what the broker itself shows as open, beside what is known: all of it when nothing can be
-// recorded, and what was never recorded here otherwise. A cancel opens no risk, and the broker tells of it later. Whose
-// orders they are is not known, so a stop of one agent leaves them; on an account that others share only ours are touched.
-//
-//limit:gate-cancel-strange A stop cancels also what works at the broker and is not on record, unless others share the account.
-//limit:gate-cancel-unrecorded A stop cancels at the broker also when the journal cannot be written, unless it is of one agent.
-func (g *Gate) cancelAtBroker(ctx context.Context, r StopRequest, known map[trade.IntentID]bool, why string) (all []StopOrder) {
-	if g.cfg.Broker == nil || r.Keep || r.Scope.Kind == ledger.OneAgent {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.BrokerWait)
-	defer cancel()
-	working, err := g.cfg.Broker.Working(ctx)
-	if err != nil {
-		return nil // nothing is known, and nothing is said
-	}
-	for _, v := range working {
-		id := intentOf(v.ID)
-		if known[id] || id == "" && g.cfg.Shared || !r.Scope.Covers(g.cfg.Account, "", v.Symbol) {
-			continue
-		}
-		o := StopOrder{Intent: id, State: StopUnknown}
-		if v.Exits && !r.exits() {
-			o.State, o.Message = StopKept, protecting
-			all = append(all, o)
-			continue
-		}
-		permit := mint(CancelOrder, Cleared{ID: v.ID, Exits: v.Exits, NotAfter: g.cfg.Now().Add(g.cfg.SendWithin)})
-		f := g.ask(o.Intent, func() (Receipt, error) { return g.cfg.Broker.Cancel(ctx, permit) })
-		switch o.Message = trade.Printable(f.out.Message, 200); f.out.Outcome {
-		case trade.Accepted:
-			o.State, o.Message = StopGone, why
-		case trade.Rejected:
-			o.State = StopStillThere
-		case trade.Unknown:
-		}
-		all = append(all, o)
-	}
-	return all
 }
 
 func cut(reason string) string { return trade.Printable(reason, maxReasonText) }
