@@ -216,3 +216,27 @@ func TestAStopWhileTheJournalIsBusyLeavesWhatProtects(t *testing.T) {
 	}
 	release()
 }
+
+// TestAnAgentsKeepingStopDisarmsNoOther: an agent stops everything and has its orders left as they are, before somebody else
+// stops it.
+//
+//attack:gate-kept-by-person
+func TestAnAgentsKeepingStopDisarmsNoOther(t *testing.T) {
+	for name, second := range map[string]gate.StopRequest{
+		"a person": {}, "who runs the command": {Local: "olga"}, "who runs it for one symbol": {Local: "olga", Scope: ledger.Scope{Kind: ledger.OneSymbol, Name: "AAPL"}},
+		"another agent": {Agent: "guard", Tier: trade.TierPropose},
+	} {
+		o := newOffice(t)
+		o.v.rests = true
+		d := o.Execute(ctx, buy(t, "10"))
+		must(o.Kill(ctx, gate.StopRequest{Agent: "local", Tier: trade.TierPropose, Reason: "mine stay", Keep: true}))(t)
+		if second.Reason = "stop"; second.Local == "" && second.Agent == "" {
+			second.Person = o.olga
+		}
+		o.clock.pass(time.Second)
+		rep := must(o.Kill(ctx, second))(t)
+		if now, _, err := o.History(ctx, d.Intent); err != nil || now.OrderStatus() != "cancelled" {
+			t.Errorf("%s: %s, %v: %+v", name, now.OrderStatus(), err, rep)
+		}
+	}
+}

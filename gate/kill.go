@@ -103,7 +103,6 @@ func (g *Gate) Kill(ctx context.Context, r StopRequest) (StopReport, error) {
 			r.Scope, rep.Stop.Scope = ledger.Scope{}, ledger.Scope{}
 		}
 		rep.Stop.Since, rep.Repeated = at, g.follow.state.Engaged(r.Scope)
-		r.Keep = r.Keep || r.Person.name == "" && g.kept(r.Scope) // what a person keeps, only a person ends
 		stop = ledger.Stop{Scope: r.Scope, By: r.by(), Since: since, Keep: r.Keep}
 		if rep.Repeated && r.Person.name == "" { // it changes nothing, and may come without end
 			rep.Stop = g.inForce(r.Scope)
@@ -146,16 +145,6 @@ func (g *Gate) inForce(scope ledger.Scope) ledger.Stop {
 		}
 	}
 	return ledger.Stop{Scope: scope}
-}
-
-// kept reports whether a stop that covers the scope keeps working orders.
-func (g *Gate) kept(scope ledger.Scope) bool {
-	for _, s := range g.follow.state.Stops() {
-		if s.Keep && (s.Scope == scope || s.Scope.Kind == ledger.Everything) {
-			return true
-		}
-	}
-	return false
 }
 
 func cut(reason string) string { return trade.Printable(reason, maxReasonText) }
