@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -35,17 +36,70 @@ func (g *Gate) unexplained(tx *journal.Tx, e ledger.Happened) string {
 		}
 		return exceeds(o, e)
 	}
-	recs, err := tx.Find(journal.Key(ledger.IntentKey(e.Intent)))
-	if err != nil {
+	o, cleared, err := g.past(tx, e.Intent)
+	switch {
+	case err != nil:
 		return "no decision that could be looked up explains it" // what cannot be looked up is not explained
+	case !cleared:
+		return "no decision explains it"
+	case o.Order.IsZero() && g.memory != nil: // which does not keep all that was decided
+		return ""
+	case o.Order.IsZero():
+		return "no decision explains it"
 	}
-	var p ended
-	for _, r := range recs {
-		if x, err := ledger.Decode(r.Body); err == nil && x.About() == e.Intent {
-			p.take(x)
+	return exceeds(o, e)
+}
+
+// past returns an intent of which nothing is open any more, with what was filled of it, and whether it was ever cleared to
+// be sent. The order is zero if its decision is not kept.
+func (g *Gate) past(tx *journal.Tx, id trade.IntentID) (o *ledger.Open, cleared bool, err error) {
+	o = &ledger.Open{Intent: id}
+	from := id.Time()
+	first, err := tx.At(from, from.Add(time.Millisecond-time.Microsecond))
+	if err != nil {
+		return o, false, err
+	}
+	after, err := tx.Find(journal.Key(ledger.IntentKey(id)))
+	if err != nil {
+		return o, false, err
+	}
+	for _, r := range first {
+		if !bytes.Contains(r.Body, []byte(id)) { // many may have been recorded in its millisecond
+			continue
+		}
+		if e, err := ledger.Decode(r.Body); err == nil {
+			if d, is := e.(ledger.Decided); is && d.Intent == id {
+				o.Order = d.Order
+			}
 		}
 	}
-	return p.exceededBy(e)
+	for _, r := range after {
+		e, err := ledger.Decode(r.Body)
+		if err != nil || e.About() != id {
+			continue
+		}
+		switch e := e.(type) {
+		case ledger.Rejudged:
+			cleared = cleared || e.Ruling.Effect == policy.Allow
+		case ledger.Concluded:
+			cleared = true
+		case ledger.Happened:
+			cleared = true
+			filled(o, e)
+		}
+	}
+	return o, cleared, nil
+}
+
+// filled adds up what a venue has told of the fills of an intent.
+func filled(o *ledger.Open, e ledger.Happened) {
+	switch {
+	case e.What != ledger.WasFilled:
+	case e.Side == o.Order.Side():
+		o.Filled, o.Spent = o.Filled.Add(e.Quantity), o.Spent.Add(e.Quantity.Mul(e.Price))
+	default:
+		o.Exited = o.Exited.Add(e.Quantity)
+	}
 }
 
 // exceeds says in what a fill is more than, or something else than, an open order that may be at the broker; empty if in
@@ -72,64 +126,4 @@ func exceeds(o *ledger.Open, e ledger.Happened) string {
 		return fmt.Sprintf("%s, of which %s were filled before", other, o.Filled)
 	}
 	return ""
-}
-
-// ended is what is on record of an intent of which nothing is open any more.
-type ended struct {
-	cleared bool // it was cleared to be sent
-	loose   bool // somebody said how it ended who does not tell of fills: they may come yet
-	symbol  trade.Symbol
-	side    trade.Side    // of the order itself
-	filled  trade.Decimal // of it
-	left    trade.Decimal // of it, when the venue cancelled the rest or let it expire
-	exited  trade.Decimal // on the other side
-	exits   bool          // it had exits
-}
-
-func (p *ended) take(e ledger.Event) {
-	switch e := e.(type) {
-	case ledger.Concluded:
-		p.cleared = true
-		p.loose = p.loose || e.Outcome == trade.Rejected || e.Outcome == trade.Accepted && !e.Source.Tracked()
-	case ledger.Rejudged:
-		p.cleared = p.cleared || e.Ruling.Effect == policy.Allow
-	case ledger.Happened:
-		p.happened(e)
-	}
-}
-
-func (p *ended) happened(e ledger.Happened) {
-	if p.side == trade.NoSide {
-		p.cleared, p.symbol, p.side = true, e.Symbol, e.Side
-	}
-	own, fill := e.Side == p.side, e.What == ledger.WasFilled
-	switch {
-	case own && fill:
-		p.filled, p.left = p.filled.Add(e.Quantity), p.left.Sub(e.Quantity)
-	case own:
-		p.left = e.Quantity
-	default:
-		if p.exits = true; fill {
-			p.exited = p.exited.Add(e.Quantity)
-		}
-	}
-	if p.left.Sign() < 0 {
-		p.left = trade.Decimal{}
-	}
-}
-
-// exceededBy says in what one more fill is more than the order had left; empty if in nothing.
-func (p *ended) exceededBy(e ledger.Happened) string {
-	switch {
-	case !p.cleared:
-		return "no decision explains it"
-	case p.side == trade.NoSide: // no fill is on record, nor what it asked for
-		return ""
-	case e.Symbol != p.symbol:
-	case p.loose && e.Side == p.side, e.Side == p.side && e.Quantity.Cmp(p.left) <= 0:
-		return ""
-	case e.Side != p.side && p.exits && p.exited.Add(e.Quantity).Cmp(p.filled) <= 0:
-		return ""
-	}
-	return fmt.Sprintf("its order %s, a %s of %s of which %s were filled, has ended", e.Intent, p.side, p.symbol, p.filled)
 }

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -23,28 +24,41 @@ func TestFillsThatTheirOrderDoesNotExplain(t *testing.T) {
 		return func(e *gate.VenueEvent) { e.Kind, e.Quantity = gate.VenueCancelled, trade.Whole(n) }
 	}
 	for name, c := range map[string]struct {
-		fills fills
-		stops bool
+		fills    fills
+		stops    bool
+		rejected bool // by the broker, before anything is filled
 	}{
-		"all of it":                        {fills{of(10)}, false},
-		"in parts":                         {fills{of(3), of(3), of(4)}, false},
-		"cheaper":                          {fills{func(e *gate.VenueEvent) { e.Price = dec("99.00") }}, false},
-		"a part, after the cancel":         {fills{of(3), cancelled(7), of(7)}, false},
-		"more than was asked for":          {fills{of(100)}, true},
-		"in parts, more than was asked":    {fills{of(6), of(5)}, true},
-		"another symbol":                   {fills{func(e *gate.VenueEvent) { e.Symbol = msft }}, true},
-		"the other side":                   {fills{func(e *gate.VenueEvent) { e.Side = trade.Sell }}, true},
-		"dearer than its limit":            {fills{func(e *gate.VenueEvent) { e.Price = dec("150.01") }}, true},
-		"the whole a second time":          {fills{of(10), of(10)}, true},
-		"one share more":                   {fills{of(10), of(1)}, true},
-		"sold again, without exits":        {fills{of(10), func(e *gate.VenueEvent) { e.Side = trade.Sell }}, true},
-		"more than was left at its end":    {fills{of(3), cancelled(7), of(8)}, true},
-		"another symbol after its end":     {fills{of(3), cancelled(7), func(e *gate.VenueEvent) { e.Symbol = msft }}, true},
-		"the cancelled rest, and it twice": {fills{cancelled(10), of(10), of(10)}, true},
+		"all of it":                        {fills{of(10)}, false, false},
+		"in parts":                         {fills{of(3), of(3), of(4)}, false, false},
+		"cheaper":                          {fills{func(e *gate.VenueEvent) { e.Price = dec("99.00") }}, false, false},
+		"a part, after the cancel":         {fills{of(3), cancelled(7), of(7)}, false, false},
+		"more than was asked for":          {fills{of(100)}, true, false},
+		"in parts, more than was asked":    {fills{of(6), of(5)}, true, false},
+		"another symbol":                   {fills{func(e *gate.VenueEvent) { e.Symbol = msft }}, true, false},
+		"the other side":                   {fills{func(e *gate.VenueEvent) { e.Side = trade.Sell }}, true, false},
+		"dearer than its limit":            {fills{func(e *gate.VenueEvent) { e.Price = dec("150.01") }}, true, false},
+		"the whole a second time":          {fills{of(10), of(10)}, true, false},
+		"one share more":                   {fills{of(10), of(1)}, true, false},
+		"sold again, without exits":        {fills{of(10), func(e *gate.VenueEvent) { e.Side = trade.Sell }}, true, false},
+		"more than was left at its end":    {fills{of(3), cancelled(7), of(8)}, true, false},
+		"another symbol after its end":     {fills{of(3), cancelled(7), func(e *gate.VenueEvent) { e.Symbol = msft }}, true, false},
+		"the cancelled rest, and it twice": {fills{cancelled(10), of(10), of(10)}, true, false},
+		"dearer after the cancel":          {fills{cancelled(10), func(e *gate.VenueEvent) { e.Price = dec("900.00") }}, true, false},
+		"rejected, and filled":             {fills{of(10)}, false, true},
+		"rejected, and filled in parts":    {fills{of(4), of(6)}, false, true},
+		"rejected, and filled twice":       {fills{of(10), of(10)}, true, true},
+		"rejected, and another symbol":     {fills{func(e *gate.VenueEvent) { e.Symbol = msft }}, true, true},
+		"rejected, and the other side":     {fills{func(e *gate.VenueEvent) { e.Side = trade.Sell }}, true, true},
+		"rejected, and dearer":             {fills{func(e *gate.VenueEvent) { e.Price = dec("150.01") }}, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOffice(t)
 			o.v.rests = true
+			if c.rejected {
+				o.v.answer = func(context.Context, gate.Cleared) (gate.Receipt, error) {
+					return gate.Receipt{Outcome: trade.Rejected}, nil
+				}
+			}
 			o.Execute(ctx, call(t, "buy", "AAPL", "10", "150.00"))
 			for i, edit := range c.fills {
 				o.v.mu.Lock()

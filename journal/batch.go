@@ -24,9 +24,10 @@ type batch struct {
 	bytes   int // of the bodies added
 	mark    mark
 	scratch []byte
-	loose   bool                               // records have no hashes
-	fault   error                              // a breach of a limit: the batch cannot be recorded
-	find    func(hash int64) ([]Record, error) // among the committed records
+	loose   bool                                       // records have no hashes
+	fault   error                                      // a breach of a limit: the batch cannot be recorded
+	find    func(hash int64) ([]Record, error)         // among the committed records
+	during  func(from, to time.Time) ([]Record, error) // likewise
 }
 
 // key is a row of the index.
@@ -111,6 +112,20 @@ func (tx *Tx) Find(k Key) ([]Record, error) {
 	for _, k := range tx.b.keys {
 		if k.hash == hash {
 			found = append(found, tx.b.added[k.seq-tx.b.added[0].Seq])
+		}
+	}
+	return found, nil
+}
+
+// At returns the records whose time lies in [from, to], in order, this transaction's own included; see Journal.At.
+func (tx *Tx) At(from, to time.Time) ([]Record, error) {
+	found, err := tx.b.during(from, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range tx.b.added {
+		if !r.At.Before(from) && !r.At.After(to) {
+			found = append(found, r)
 		}
 	}
 	return found, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"time"
 )
 
 // warmAfter is after how many look-ups a process is taken for a long-lived one, which keeps the keys of the buckets
@@ -41,6 +42,30 @@ type chained struct {
 
 // find returns the committed records with the hash among their keys, oldest first, inside a transaction of the writer.
 func (j *Journal) find(hash int64) ([]Record, error) { return j.findUpTo(hash, j.fold.head.Seq) }
+
+// during returns the committed records of that time, in order, inside a transaction of the writer.
+func (j *Journal) during(from, to time.Time) (found []Record, err error) {
+	one := func(s Seq) (r Record, err error) {
+		err = j.w.records(stOne, func(x Record) error { r = x; return nil }, int64(s))
+		if err == nil && r.Seq == 0 {
+			err = &Broken{Seq: s, Reason: fmt.Sprintf("record %d is missing", s)}
+		}
+		return r, err
+	}
+	end := j.fold.head.Seq + 1
+	first, err := search(1, end, true, func(s Seq) (bool, error) {
+		r, err := one(s)
+		return r.At.Before(from), err
+	})
+	for s := first; err == nil && s < end; s++ {
+		var r Record
+		if r, err = one(s); err != nil || r.At.After(to) {
+			break
+		}
+		found = append(found, r)
+	}
+	return found, err
+}
 
 func (j *Journal) findUpTo(hash int64, last Seq) (found []Record, err error) {
 	seqs, err := j.index.find(&j.w, hash, last)

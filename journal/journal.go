@@ -115,7 +115,9 @@ func Create(ctx context.Context, cfg Config, first func(*Tx) error) (*Journal, e
 		return nil, err
 	}
 	err = store.Create(ctx, sc, func(tx *store.Tx) error {
-		b := &batch{find: func(int64) ([]Record, error) { return nil, nil }}
+		b := &batch{
+			find: func(int64) ([]Record, error) { return nil, nil }, during: func(time.Time, time.Time) ([]Record, error) { return nil, nil },
+		}
 		r := &request{decide: first}
 		if err := decideAll(b, []*request{r}); err != nil || r.err != nil {
 			return cmp.Or(err, r.err)

@@ -64,7 +64,7 @@ func (m *Memory) Update(ctx context.Context, decide func(*Tx) error) error {
 	if m.broken != nil {
 		return m.broken
 	}
-	b := &batch{head: m.head, last: m.last, find: m.find, scratch: m.scratch, loose: !m.cfg.Chain}
+	b := &batch{head: m.head, last: m.last, find: m.find, during: m.during, scratch: m.scratch, loose: !m.cfg.Chain}
 	b.begin()
 	err := guard(func() error { return decide(&Tx{b: b}) })
 	if p := (*panicked)(nil); errors.As(err, &p) {
@@ -190,9 +190,17 @@ func (m *Memory) at(i int) *remembered {
 }
 
 // from returns the records that are kept from the first on for which begins is true, up to the one for which ends is.
-func (m *Memory) from(begins, ends func(*remembered) bool) (all []Record) {
+func (m *Memory) from(begins, ends func(*remembered) bool) []Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.part(begins, ends)
+}
+
+func (m *Memory) during(from, to time.Time) ([]Record, error) {
+	return m.part(func(e *remembered) bool { return !e.At.Before(from) }, func(e *remembered) bool { return e.At.After(to) }), nil
+}
+
+func (m *Memory) part(begins, ends func(*remembered) bool) (all []Record) {
 	n := m.kept()
 	for i := sort.Search(n, func(i int) bool { return begins(m.at(i)) }); i < n && !ends(m.at(i)); i++ {
 		all = append(all, m.at(i).Record)

@@ -135,3 +135,45 @@ func TestMemoryRecordsNothingAfterAPanicOrABreach(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUpdateSeesTheRecordsOfATime asks inside an update what was recorded from the second to the fourth of six seconds:
+// before it, and by itself.
+func TestUpdateSeesTheRecordsOfATime(t *testing.T) {
+	f := &sums{}
+	disk, mem := create(t, newConfig(t, f)), NewMemory(MemoryConfig{Newest: 4096})
+	start := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) // after whatever the journal begins with
+	for name, update := range map[string]func(context.Context, func(*Tx) error) error{"on the disk": disk.Update, "in memory": mem.Update} {
+		ask := func(tx *Tx, from, to int) string {
+			t.Helper()
+			found, err := tx.At(start.Add(time.Duration(from)*time.Second), start.Add(time.Duration(to)*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var words []string
+			for _, r := range found {
+				words = append(words, string(r.Body))
+			}
+			return strings.Join(words, " ")
+		}
+		for i := range 7 {
+			err := update(t.Context(), func(tx *Tx) error {
+				want := map[int]string{0: "", 3: "b c d", 4: "b c d e e", 6: "b c d e e"}
+				if i < 6 {
+					for range 1 + i/4 { // two of what comes late
+						tx.Append("s", start.Add(time.Duration(i)*time.Second), []byte{byte('a' + i)})
+					}
+				}
+				if text, asked := want[i]; asked && ask(tx, 1, 4) != text {
+					t.Errorf("%s, at %d: %q", name, i, ask(tx, 1, 4))
+				}
+				if none := ask(tx, 7, 9); none != "" {
+					t.Errorf("%s: %q of a time to come", name, none)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -155,7 +155,7 @@ func (j *Journal) commit(taken *[]*request) error {
 }
 
 func (j *Journal) newBatch() *batch {
-	return &batch{head: j.fold.head, last: j.fold.last, find: j.find, scratch: j.fold.buf}
+	return &batch{head: j.fold.head, last: j.fold.last, find: j.find, during: j.during, scratch: j.fold.buf}
 }
 
 // decideAll runs the decides one after another. Their own errors are theirs alone; a panic or a breach of a limit is
