@@ -292,6 +292,7 @@ func (g *Gate) Resolve(ctx context.Context, r Resolution) (ledger.Decision, erro
 				open.Pending.Deadline.Format(ledger.TimeFormat), ErrNotUnknown)
 		}
 		out := ledger.Concluded{Intent: r.Intent, Outcome: r.Outcome, Source: ledger.FromPerson, Message: r.Reason, By: r.By}
+		out.Works = r.Outcome == trade.Accepted && !open.Pending.NotAfter.IsZero() // we sent it
 		g.record(tx, at, open.Order.Account(), out)
 		d.Apply(out)
 		return nil

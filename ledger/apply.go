@@ -169,7 +169,7 @@ func (s *State) concluded(at time.Time, e Concluded) {
 		s.close(o)
 	case trade.Accepted:
 		o.Unknown = false
-		if e.Source.Tracked() || e.Source == FromPerson && o.ours() {
+		if e.Source.Tracked() || e.Works {
 			o.Phase = Working
 			return
 		}
@@ -177,9 +177,6 @@ func (s *State) concluded(at time.Time, e Concluded) {
 		delete(s.open, o.Intent)
 	}
 }
-
-// ours reports whether we send the order, to a venue that tells us of its fills.
-func (o *Open) ours() bool { return !o.Pending.NotAfter.IsZero() }
 
 // count counts the orders in a row that the broker itself has rejected.
 //

@@ -71,6 +71,7 @@ type Decision struct {
 	ExitsEnded     string         // cancelled or expired, of exits that were left
 	Ended          string         // cancelled or expired, of what was left unfilled
 	OutcomeBy      Source         // who knew the outcome
+	Works          bool           // by a person's word, at a venue that tells its end
 	ResolvedBy     string         // the person who settled it
 	Hold           Hold           // of a held order: until when, and how many people must approve
 	ApprovedBy     []string       // the people who have approved

@@ -62,6 +62,7 @@ func decodeKind(o *object, kind string) (Event, bool) {
 		return Concluded{
 			Intent: o.intent(), Outcome: o.outcome(), Source: Source(o.text("source")), Status: o.optional("status"),
 			OrderID: o.optional("order_id"), Code: o.optional("code"), Message: o.optional("message"), By: o.optional("by"),
+			Works: o.flag("works"),
 		}, true
 	case "happened":
 		return decodeHappened(o), true

@@ -75,7 +75,7 @@ func (e Concluded) append(dst []byte) []byte {
 	dst = wire.AppendOptional(dst, "order_id", e.OrderID)
 	dst = wire.AppendOptional(dst, "code", e.Code)
 	dst = wire.AppendOptional(dst, "message", e.Message)
-	return wire.AppendOptional(dst, "by", e.By)
+	return appendFlag(wire.AppendOptional(dst, "by", e.By), "works", e.Works)
 }
 
 func (e Happened) append(dst []byte) []byte {

@@ -138,6 +138,7 @@ type Concluded struct {
 	Code    string // the venue's code of a rejection
 	Message string
 	By      string // of a person
+	Works   bool   // of a person's Accepted: we sent the order, so that it works at the venue, which tells its end
 }
 
 // Happened is an event at a venue: a fill, a cancel or an expiry.

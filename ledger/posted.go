@@ -70,7 +70,6 @@ func (s *State) endPosted(e PostedEnded) {
 	h, own := acc.holdings[e.Symbol], s.openPending(e.Account, e.Symbol)
 	h.pendingBuys, h.pendingSells, h.unsized = own.buys, own.sells, own.unsized
 	h.dearBuy, h.dearSell = trade.Decimal{}, trade.Decimal{}
-	h.dearBuy, h.dearSell = trade.Decimal{}, trade.Decimal{}
 	s.tidy(e.Account, e.Symbol)
 }
 

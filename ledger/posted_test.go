@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"sallyport/policy"
 	"sallyport/trade"
@@ -58,5 +59,37 @@ func TestWhatIsPostedEndsByAPersonsWord(t *testing.T) {
 	}
 	if n := ask(s, buys, "").Orders(policy.PerAccount, "", t0.Add(-1)); n == 0 {
 		t.Error("what was sent counts no more")
+	}
+}
+
+// TestAPersonsWordMeansWhatItMeantWhenItWasRecorded: a journal of an earlier version has accepted orders that are posted,
+// and its snapshot says so.
+//
+//attack:ledger-resolved
+func TestAPersonsWordMeansWhatItMeantWhenItWasRecorded(t *testing.T) {
+	o := order(t, "buy", "AAPL", "10", "150.00")
+	d := allowed(1, o, ClearsSend)
+	d.Pending.NotAfter = t0.Add(time.Second)
+	word := Concluded{Intent: intent(1), Outcome: trade.Accepted, Source: FromPerson, By: "anna", Message: "seen there"}
+	s := began(d, Concluded{Intent: intent(1), Source: FromGate}, word)
+	if posted, _, _ := s.Posted("paper", mustSymbol("AAPL")); s.Open(intent(1)) != nil || posted.String() != "10" {
+		t.Errorf("%+v, posted %s", s.Open(intent(1)), posted)
+	}
+	word.Works = true
+	back, err := Decode(Encode(word))
+	if err != nil || back != Event(word) {
+		t.Fatalf("%+v, %v", back, err)
+	}
+	if s = began(d, Concluded{Intent: intent(1), Source: FromGate}, back); s.Open(intent(1)).Phase != Working {
+		t.Errorf("%+v", s.Open(intent(1)))
+	}
+	seen := d.Decision(t0)
+	for _, e := range []Event{Concluded{Intent: intent(1), Source: FromGate}, Happened{
+		Account: "paper", Number: 1, Intent: intent(1), What: WasExpired, Symbol: o.Symbol(), Side: trade.Buy, Quantity: o.Quantity(),
+	}} {
+		seen.Apply(e)
+	}
+	if seen.OrderStatus() != "expired" || seen.State != Succeeded {
+		t.Errorf("an unknown order that the venue says has expired is %s, %s", seen.OrderStatus(), seen.State)
 	}
 }

@@ -73,7 +73,9 @@ func (d *Decision) happened(e Happened) {
 		d.Filled, d.FillPrice = d.Filled.Add(e.Quantity), e.Price
 		d.Spent = d.Spent.Add(e.Quantity.Mul(e.Price))
 	default:
-		d.Ended = e.What
+		if d.Ended = e.What; d.State == Allowed || d.State == OutcomeUnknown {
+			d.State = Succeeded // the venue had it, whatever it has answered
+		}
 	}
 }
 
@@ -115,12 +117,12 @@ func (d *Decision) conclude(e Concluded) {
 	case trade.Unknown:
 		d.State = OutcomeUnknown
 	}
-	d.OutcomeBy, d.ResolvedBy = e.Source, e.By
+	d.OutcomeBy, d.ResolvedBy, d.Works = e.Source, e.By, e.Works
 }
 
 // tracked reports whether the venue has the order and tells us of its fills.
 func (d Decision) tracked() bool {
-	return d.State == Succeeded && (d.OutcomeBy.Tracked() || d.Filled.Sign() > 0)
+	return d.State == Succeeded && (d.OutcomeBy.Tracked() || d.Works || d.Filled.Sign() > 0 || d.Ended != "")
 }
 
 // OrderStatus says where the order stands, in the words of the field: permitted, sending, working, partially_filled,
