@@ -10,7 +10,7 @@ import (
 
 // tierRefusal records and returns that a caller's tier is too low for what it wants.
 func (g *Gate) tierRefusal(ctx context.Context, who trade.Agent, current, required trade.Tier, action string) error {
-	return g.refuseNow(ctx, attempt{action: action, by: "agent:" + string(who)}, tierTooLow(current, required, action))
+	return g.refuseNow(ctx, attempt{action: action, by: agentBy + string(who)}, tierTooLow(current, required, action))
 }
 
 func tierTooLow(current, required trade.Tier, action string) *Refusal {

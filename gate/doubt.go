@@ -30,7 +30,7 @@ func (g *Gate) doubts(ctx context.Context, v PolicyView) (ask bool) {
 func (g *Gate) seen(v PolicyView, l outlook) (all []ledger.Event) {
 	st, a := g.follow.state, g.cfg.Account
 	cursor, _ := st.Cursor(a)
-	if cursor != l.upTo {
+	if cursor != l.upTo || st.Seen(a) && len(st.Doubted(a)) == 0 {
 		return nil
 	}
 	differ := differing(positionDifferences(st, a, l.held))

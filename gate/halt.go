@@ -3,7 +3,6 @@ package gate
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"sallyport/journal"
@@ -51,7 +50,7 @@ func sent(o *ledger.Open) bool { return o.Phase != ledger.OnHold && o.Phase != l
 //limit:gate-kept-by-person What the stop of a person keeps, whatever its scope, is cancelled by a person's stop alone.
 func (g *Gate) keeps(o *ledger.Open) bool {
 	for _, s := range g.follow.state.Stops() {
-		if s.Keep && strings.HasPrefix(s.By, "person:") && covers(s.Scope, o) {
+		if s.Keep && byPerson(s) && covers(s.Scope, o) {
 			return true
 		}
 	}

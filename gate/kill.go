@@ -72,11 +72,11 @@ const (
 func (r StopRequest) by() string {
 	switch {
 	case r.Person.name != "":
-		return "person:" + r.Person.name
+		return personBy + r.Person.name
 	case r.Agent != "":
-		return "agent:" + string(r.Agent)
+		return agentBy + string(r.Agent)
 	}
-	return "local:" + trade.Printable(r.Local, 64)
+	return localBy + trade.Printable(r.Local, 64)
 }
 
 // Kill engages the kill switch of a scope, waits until nothing that was cleared before can still leave, and cancels what
@@ -237,9 +237,9 @@ const protecting = "it is filled, and its exits protect what it bought"
 func (g *Gate) stopped(o *ledger.Open, stop ledger.Stop, exits bool) StopOrder {
 	s := StopOrder{Intent: o.Intent, Order: o.Order, Agent: o.Origin.Agent, State: StopUnknown}
 	switch {
-	case !strings.HasPrefix(stop.By, "person:") && g.keeps(o):
+	case !byPerson(stop) && g.keeps(o):
 		s.State, s.Message = StopKept, "the stop of a person keeps it"
-	case o.Origin.Surface == surfacePerson && !strings.HasPrefix(stop.By, "person:") && !strings.HasPrefix(stop.By, "local:"):
+	case o.Origin.Surface == surfacePerson && !byPerson(stop) && !strings.HasPrefix(stop.By, localBy):
 		s.State, s.Message = StopKept, "a person reduces a position by it"
 	case exits:
 	case protects(o):
@@ -404,7 +404,7 @@ func (g *Gate) Reset(ctx context.Context, by Person, scope ledger.Scope, reason 
 			g.refuse(tx, at, attempt{action: "reset", by: by.who(), channel: by.channel}, refused)
 			return nil
 		}
-		g.recordIn(tx, streamKill, at, ledger.KillReset{Scope: scope, By: "person:" + by.name, Reason: reason})
+		g.recordIn(tx, streamKill, at, ledger.KillReset{Scope: scope, By: personBy + by.name, Reason: reason})
 		return nil
 	})
 	if err == nil && refused != nil {

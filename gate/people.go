@@ -31,7 +31,7 @@ func (p Person) who() string {
 	if p.name == "" {
 		return "nobody"
 	}
-	return "person:" + p.name
+	return personBy + p.name
 }
 
 // Refusal is a no to a person or an agent who wants to change something: a stable code and a sentence.
@@ -119,8 +119,15 @@ func (g *Gate) refuseNow(ctx context.Context, a attempt, r *Refusal) error {
 	return g.recordRefusal(ctx, a, r, r)
 }
 
-// agentBy stands before an agent's name in the record of an attempt.
-const agentBy = "agent:"
+// What stands before a name in a record that says who did something.
+const (
+	agentBy  = "agent:"
+	personBy = "person:"
+	localBy  = "local:" // who ran the command on the machine, without a credential
+)
+
+// byPerson reports whether a stop is that of a person with a credential.
+func byPerson(s ledger.Stop) bool { return strings.HasPrefix(s.By, personBy) }
 
 // recordRefusal records a refusal as told, and returns it as it is.
 func (g *Gate) recordRefusal(ctx context.Context, a attempt, told, r *Refusal) error {
@@ -302,7 +309,7 @@ func (g *Gate) AddPerson(ctx context.Context, owner Person, p PersonTerms) (secr
 		}
 		return ledger.PersonSet{Person: ledger.Person{
 			Name: p.Name, Approver: p.Approver, Telegram: p.Telegram, Hash: hash,
-		}, By: "person:" + owner.name}, nil
+		}, By: personBy + owner.name}, nil
 	})
 }
 
@@ -312,7 +319,7 @@ func (g *Gate) RotatePerson(ctx context.Context, owner Person, name string) (sec
 		for _, q := range st.People() {
 			if q.Name == name {
 				q.Hash = hash
-				return ledger.PersonSet{Person: q, By: "person:" + owner.name}, nil // his approvals end: see administer
+				return ledger.PersonSet{Person: q, By: personBy + owner.name}, nil // his approvals end: see administer
 			}
 		}
 		return nil, refusal(policy.NameUnknown, "there is no person %s", trade.Printable(name, 64))
@@ -327,7 +334,7 @@ func (g *Gate) RemovePerson(ctx context.Context, owner Person, name string) erro
 			case q.Name == name && q.Owner:
 				return nil, refusal(policy.OwnerStays, "the owner cannot be removed; rotate the credential")
 			case q.Name == name:
-				return ledger.PersonRemoved{Name: name, By: "person:" + owner.name}, nil
+				return ledger.PersonRemoved{Name: name, By: personBy + owner.name}, nil
 			}
 		}
 		return nil, refusal(policy.NameUnknown, "there is no person %s", trade.Printable(name, 64))
@@ -341,7 +348,7 @@ func (g *Gate) AddAgent(ctx context.Context, owner Person, agent trade.Agent, ti
 		if r := freeName(st, string(agent)); r != nil {
 			return nil, r
 		}
-		return ledger.GrantSet{Grant: ledger.Grant{Agent: agent, Tier: tier, Hash: hash}, By: "person:" + owner.name}, nil
+		return ledger.GrantSet{Grant: ledger.Grant{Agent: agent, Tier: tier, Hash: hash}, By: personBy + owner.name}, nil
 	})
 }
 
@@ -351,7 +358,7 @@ func (g *Gate) RotateAgent(ctx context.Context, owner Person, agent trade.Agent)
 		for _, q := range st.Grants() {
 			if q.Agent == agent {
 				q.Hash = hash
-				return ledger.GrantSet{Grant: q, By: "person:" + owner.name}, nil
+				return ledger.GrantSet{Grant: q, By: personBy + owner.name}, nil
 			}
 		}
 		return nil, refusal(policy.NameUnknown, "there is no agent %s", trade.Printable(string(agent), 64))
@@ -363,7 +370,7 @@ func (g *Gate) RemoveAgent(ctx context.Context, owner Person, agent trade.Agent)
 	_, err := g.administer(ctx, owner, "remove agent", "", func(st *ledger.State, _ string) (ledger.Event, *Refusal) {
 		for _, q := range st.Grants() {
 			if q.Agent == agent {
-				return ledger.GrantRemoved{Agent: agent, By: "person:" + owner.name}, nil
+				return ledger.GrantRemoved{Agent: agent, By: personBy + owner.name}, nil
 			}
 		}
 		return nil, refusal(policy.NameUnknown, "there is no agent %s", trade.Printable(string(agent), 64))

@@ -336,7 +336,7 @@ func (g *Gate) Withdraw(ctx context.Context, o Origin, tier trade.Tier, id trade
 	if tier < trade.TierPropose {
 		return ledger.Decision{}, g.tierRefusal(ctx, o.Agent, tier, trade.TierPropose, "proposal_withdraw")
 	}
-	by := attempt{intent: id, action: "withdraw", by: "agent:" + string(o.Agent), channel: o.Surface}
+	by := attempt{intent: id, action: "withdraw", by: agentBy + string(o.Agent), channel: o.Surface}
 	if _, err := g.Proposal(ctx, o.Agent, id); err != nil { // what another agent has is not this one's to know
 		if r := (*Refusal)(nil); errors.As(err, &r) {
 			err = g.refuseNow(ctx, by, r)

@@ -112,11 +112,11 @@ func (g *Gate) CancelOwn(ctx context.Context, o Origin, tier trade.Tier, id trad
 		return CancelResult{Intent: id}, err
 	}
 	if d, _, err := g.History(ctx, id); err == nil && !mine && d.Agent == o.Agent {
-		return CancelResult{Intent: id}, g.refuseNow(ctx, attempt{intent: knownID(id), action: "cancel", by: "agent:" + string(o.Agent), channel: o.Surface},
+		return CancelResult{Intent: id}, g.refuseNow(ctx, attempt{intent: knownID(id), action: "cancel", by: agentBy + string(o.Agent), channel: o.Surface},
 			refusal(policy.OrderNotOpen, "order %s is not open at the broker", trade.Printable(string(id), 64)))
 	}
 	if !mine { // whether another agent has it is not this one's to know
-		return CancelResult{Intent: id}, g.refuseNow(ctx, attempt{intent: knownID(id), action: "cancel", by: "agent:" + string(o.Agent), channel: o.Surface},
+		return CancelResult{Intent: id}, g.refuseNow(ctx, attempt{intent: knownID(id), action: "cancel", by: agentBy + string(o.Agent), channel: o.Surface},
 			refusal(policy.OrderNotYours, "this agent has no open order %s", trade.Printable(string(id), 64)))
 	}
 	res, err := g.Cancel(ctx, o, id)
@@ -124,7 +124,7 @@ func (g *Gate) CancelOwn(ctx context.Context, o Origin, tier trade.Tier, id trad
 	case errors.Is(err, ErrNoOpenOrder):
 		return res, refusal(policy.OrderNotOpen, "there is no open order %s at the broker", trade.Printable(string(id), 64))
 	case errors.Is(err, ErrProtects):
-		return res, g.refuseNow(ctx, attempt{intent: id, action: "cancel", by: "agent:" + string(o.Agent), channel: o.Surface},
+		return res, g.refuseNow(ctx, attempt{intent: id, action: "cancel", by: agentBy + string(o.Agent), channel: o.Surface},
 			refusal(policy.ApprovalRequired, "order %s is filled, and its exits protect what it bought: only a person cancels those", id))
 	}
 	return res, err

@@ -1,13 +1,10 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"sallyport/journal"
@@ -187,10 +184,9 @@ func positionDifferences(st *ledger.State, a trade.Account, h Holdings) (found [
 		}
 		delete(ours, p.Symbol)
 	}
-	for _, sym := range slices.SortedFunc(maps.Keys(ours), func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) }) {
-		q := ours[sym]
-		if q.Sign() != 0 {
-			found = append(found, Difference{sym, "position", "0", q.String()})
+	for _, p := range st.Holdings() { // which are sorted
+		if q, left := ours[p.Symbol]; left && p.Account == a && q.Sign() != 0 {
+			found = append(found, Difference{p.Symbol, "position", "0", q.String()})
 		}
 	}
 	return found

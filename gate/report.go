@@ -166,7 +166,7 @@ func (p *reporting) ran(tx *journal.Tx, at time.Time, judged trade.Order) {
 	if book := p.by.policy.Book; book != nil {
 		j := judgement{g: p.g, call: Call{Origin: p.r.Origin, Account: o.Account(), Order: o}, basis: *p.by, at: at}
 		s := j.situation("")
-		e.Rules, e.Value = book.AppendMatching(nil, o, p.r.Origin.Agent), book.Worth(o, s).Value
+		e.Rules, e.Value = book.AppendJudging(nil, o, p.g.follow.state.Facts(o.Account(), o.Symbol(), ""), s), book.Worth(o, s).Value
 		if o.ByAmount() {
 			e.Shares = book.Shares(o, s)
 		}
@@ -201,7 +201,7 @@ func (p *reporting) apply(tx *journal.Tx, at time.Time, e ledger.Event) {
 func (p *reporting) unjudged(tx *journal.Tx, at time.Time) {
 	if p.r.Tier < trade.TierExecute {
 		p.refused = tierTooLow(p.r.Tier, trade.TierExecute, "a report of a call that was never judged")
-		p.g.refuse(tx, at, attempt{action: "report", by: "agent:" + string(p.r.Origin.Agent), channel: p.r.Origin.Surface}, p.refused)
+		p.g.refuse(tx, at, attempt{action: "report", by: agentBy + string(p.r.Origin.Agent), channel: p.r.Origin.Surface}, p.refused)
 		return
 	}
 	if p.wantsBasis = p.by == nil; p.wantsBasis {

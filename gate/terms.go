@@ -120,11 +120,31 @@ func fewer(v *policy.Verdict) {
 	if more <= 0 {
 		return
 	}
-	v.Reasons = v.Reasons[:maxReasons:maxReasons]
+	hold := v.Effect == policy.Hold
+	v.Effect, v.Reasons = policy.Deny, leaveOut(v.Reasons)
 	last := &v.Reasons[maxReasons-1]
-	if v.Effect == policy.Hold { // a person cannot lift what he is not shown
-		v.Effect = policy.Deny
+	if hold { // a person cannot lift what he is not shown
 		*last = policy.Reason{Code: policy.InternalError, Message: "more bounds hold this order than a person can be shown"}
 	}
 	last.Message += fmt.Sprintf("; %d more reasons are left out", more)
+}
+
+// leaveOut keeps the reasons that deny before those that hold, in their order.
+func leaveOut(all []policy.Reason) (some []policy.Reason) {
+	holds := maxReasons
+	for i := range all {
+		if !all[i].Hold {
+			holds--
+		}
+	}
+	for i := range all {
+		switch r := &all[i]; {
+		case len(some) == maxReasons:
+		case !r.Hold:
+			some = append(some, *r)
+		case holds > 0:
+			some, holds = append(some, *r), holds-1
+		}
+	}
+	return some
 }

@@ -152,6 +152,26 @@ func TestADenialOfEveryRuleFitsOnRecord(t *testing.T) {
 	}
 }
 
+// TestTheReasonThatDeniesIsNeverLeftOut: among more holds than fit on record stands one denial, last.
+//
+//attack:gate-reasons
+func TestTheReasonThatDeniesIsNeverLeftOut(t *testing.T) {
+	var rules []string
+	for i := range 120 {
+		word := "hold_above"
+		if i == 119 {
+			word = "deny_above"
+		}
+		rules = append(rules, fmt.Sprintf(`{"id":"r%03d","match":{"symbols":["AAPL"]},"limits":{"order_quantity":{%q:"5"}}}`, i, word))
+	}
+	r := newRoom(t, `{"version":2,"currency":"USD","timezone":"America/New_York","quotes":{"sources":["file"],"max_age":"30s","max_spread_bps":"200"},"rules":[`+strings.Join(rules, ",")+`]}`)
+	d := r.Execute(ctx, call(t, "buy", "AAPL", "6", "101"))
+	last := d.Reasons[len(d.Reasons)-1]
+	if d.Verdict != policy.Deny || len(d.Reasons) != 100 || last.Hold || last.Rule != "r119" || d.Reasons[0].Rule != "r000" || !strings.Contains(last.Message, "20 more") {
+		t.Fatalf("%s, %d reasons, the last %+v", d.Verdict, len(d.Reasons), last)
+	}
+}
+
 // TestAMarketOrderIsNotApprovedForeverMore: the policy says nothing of how far the quote may move.
 //
 //attack:gate-usual-drift

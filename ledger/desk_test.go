@@ -189,7 +189,7 @@ func (d *desk) judge(agent string, o trade.Order, without trade.IntentID) (asked
 	}
 	r := ledger.Ruling{Effect: x.Verdict.Effect, Reasons: x.Verdict.Reasons}
 	if r.Effect != policy.Deny {
-		r.Rules, r.Value = d.book.AppendMatching(nil, o, trade.Agent(agent)), d.book.Worth(o, s).Value
+		r.Rules, r.Value = d.book.AppendJudging(nil, o, d.state.Facts(o.Account(), o.Symbol(), without), s), d.book.Worth(o, s).Value
 		if o.ByAmount() {
 			r.Shares = d.book.Shares(o, s)
 		}

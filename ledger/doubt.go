@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"sallyport/trade"
 	"sallyport/wire"
@@ -57,10 +59,15 @@ func (s *State) known(acc *account) bool { return acc.seen || acc.cursor > 0 && 
 
 // Doubted returns the symbols of the account whose position is not known, sorted.
 func (s *State) Doubted(a trade.Account) (all []trade.Symbol) {
-	for _, h := range s.Holdings() {
-		if h.Account == a && h.Doubted {
-			all = append(all, h.Symbol)
+	acc := s.accounts[a]
+	if acc == nil {
+		return nil
+	}
+	for sym, h := range acc.holdings {
+		if h.doubted {
+			all = append(all, sym)
 		}
 	}
+	slices.SortFunc(all, func(x, y trade.Symbol) int { return cmp.Compare(x.String(), y.String()) })
 	return all
 }

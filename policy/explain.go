@@ -34,10 +34,9 @@ func (b *Rulebook) Explain(o trade.Order, f Facts, s Situation) Explanation {
 	}
 	j := judge{book: b, o: o, f: f, s: s}
 	j.begin()
-	to := b.reach(&o, s.Agent, j.effect == reduces)
 	for i := range b.rules {
 		r := &b.rules[i]
-		if !r.about(&o, s.Agent, to) {
+		if !j.about(r) {
 			continue
 		}
 		if r.deny {

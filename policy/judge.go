@@ -42,10 +42,9 @@ func (j *judge) lets(quantity *trade.Decimal) (yes bool) {
 	}
 	var v reading
 	matched := j.effect == reduces
-	to := j.book.reach(&j.o, j.s.Agent, matched)
 	for i := range j.book.rules {
 		r := &j.book.rules[i]
-		if !r.about(&j.o, j.s.Agent, to) {
+		if !j.about(r) {
 			continue
 		}
 		matched = true
@@ -162,7 +161,7 @@ func (j *judge) collect() sentence {
 	j.protect(&c, "", "no_short", j.positionReason)
 	j.protect(&c, "", "instrument", j.instrumentReason)
 	j.protect(&c, "", "exits", j.exitReason)
-	matched, to := false, j.book.reach(&j.o, j.s.Agent, j.effect == reduces)
+	matched := false
 	for i := range j.book.rules {
 		r := &j.book.rules[i]
 		matched = matched || r.match.takes(j.o, j.s.Agent)
@@ -174,7 +173,7 @@ func (j *judge) collect() sentence {
 		})
 	}
 	for i := range j.book.rules {
-		if r := &j.book.rules[i]; r.about(&j.o, j.s.Agent, to) {
+		if r := &j.book.rules[i]; j.about(r) {
 			j.ruleReasons(&c, r)
 		}
 	}

@@ -35,6 +35,7 @@ type judge struct {
 	quantity trade.Decimal // at most; nothing of an order by amount that no quote can value
 	notional trade.Decimal // quantity × value, or the amount
 	effect   effect
+	to       reach
 	sized    bool // another quantity is tried, of which it is known that it fits the lot
 }
 
@@ -69,6 +70,7 @@ func (j *judge) resize(quantity trade.Decimal) {
 	j.quantity, j.unsized = quantity, false
 	j.notional = quantity.Mul(j.value)
 	j.effect = j.affects()
+	j.to = j.book.reach(&j.o, j.s.Agent, j.effect == reduces)
 }
 
 // judge says why a quote cannot be used.

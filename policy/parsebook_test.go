@@ -146,7 +146,7 @@ func TestZeroAndNilRulebookDenyEverything(t *testing.T) {
 		if v.Effect != policy.Deny || len(v.Reasons) != 1 || v.Reasons[0].Code != policy.PolicyInvalid || b.IsValid() {
 			t.Errorf("the %s rulebook answers %+v", name, v)
 		}
-		if b.AppendMatching(nil, o, "bot") != nil {
+		if b.AppendJudging(nil, o, policy.Facts{}, policy.Situation{Agent: "bot"}) != nil {
 			t.Errorf("the %s rulebook matches", name)
 		}
 	}
@@ -175,10 +175,10 @@ func TestABrokenHistoryDenies(t *testing.T) {
 
 func TestMatchingRulesAreNamed(t *testing.T) {
 	b := example(t)
-	if got := b.AppendMatching(nil, order(t, "buy", "1", "AAPL", "1"), "bot"); fmt.Sprint(got) != "[large-caps]" {
+	if got := b.AppendJudging(nil, order(t, "buy", "1", "AAPL", "1"), policy.Facts{}, policy.Situation{Agent: "bot"}); fmt.Sprint(got) != "[large-caps]" {
 		t.Error(got)
 	}
-	if got := b.AppendMatching(nil, order(t, "buy", "1", "GME", "1"), "bot"); fmt.Sprint(got) != "[restricted]" {
+	if got := b.AppendJudging(nil, order(t, "buy", "1", "GME", "1"), policy.Facts{}, policy.Situation{Agent: "bot"}); fmt.Sprint(got) != "[restricted]" {
 		t.Error(got)
 	}
 	if got := b.RuleIDs(); fmt.Sprint(got) != "[large-caps restricted]" {
@@ -223,7 +223,7 @@ func FuzzParseV2(f *testing.F) {
 			t.Fatal("both versions take it")
 		}
 		v := b.Evaluate(o, policy.Facts{}, policy.Situation{})
-		if err == nil && v.Effect == policy.Allow && len(b.AppendMatching(nil, o, "")) == 0 {
+		if err == nil && v.Effect == policy.Allow && len(b.AppendJudging(nil, o, policy.Facts{}, policy.Situation{Agent: ""})) == 0 {
 			t.Fatal("allowed, and no rule matches")
 		}
 	})

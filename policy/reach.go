@@ -34,12 +34,12 @@ func (b *Rulebook) reach(o *trade.Order, agent trade.Agent, reduces bool) reach 
 	return near
 }
 
-// about reports whether an order of that reach is judged by the rule.
-func (r *bookRule) about(o *trade.Order, agent trade.Agent, to reach) bool {
-	if r.match.takes(*o, agent) {
+// about reports whether the order is judged by a rule.
+func (j *judge) about(r *bookRule) bool {
+	if r.match.takes(j.o, j.s.Agent) {
 		return true
 	}
-	return !r.deny && (to == byAll || to == bySymbol && r.match.lists(o.Symbol()))
+	return !r.deny && (j.to == byAll || j.to == bySymbol && r.match.lists(j.o.Symbol()))
 }
 
 // lists reports whether the rule is about a symbol, in whatever order.
@@ -53,9 +53,8 @@ func (b *Rulebook) AppendJudging(dst []string, o trade.Order, f Facts, s Situati
 	}
 	j := judge{book: b, o: o, f: f, s: s}
 	j.begin()
-	to := b.reach(&o, s.Agent, j.effect == reduces)
 	for i := range b.rules {
-		if b.rules[i].about(&o, s.Agent, to) {
+		if j.about(&b.rules[i]) {
 			dst = append(dst, b.rules[i].id)
 		}
 	}

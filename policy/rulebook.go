@@ -137,19 +137,6 @@ func (b *Rulebook) RuleIDs() []string {
 	return ids
 }
 
-// AppendMatching appends the ids of the rules that match an order, in the order of the file.
-func (b *Rulebook) AppendMatching(dst []string, o trade.Order, agent trade.Agent) []string {
-	if !b.IsValid() {
-		return dst
-	}
-	for i := range b.rules {
-		if b.rules[i].match.takes(o, agent) {
-			dst = append(dst, b.rules[i].id)
-		}
-	}
-	return dst
-}
-
 // Dormant names what the file says and decides nothing, in words.
 func (b *Rulebook) Dormant() []string {
 	var out []string

@@ -68,7 +68,7 @@ func (in installation) empty(a *app, raw []byte) *gate.Checker {
 
 // tape is how a tape is replayed here, under a policy; nil: none until the tape brings one.
 func (in installation) tape(raw []byte) (replay.Config, error) {
-	list, err := in.exchange.listing.Instruments()
+	list, err := in.listed()
 	if err != nil {
 		return replay.Config{}, usage(in.repairList()+".", "%s", plain(err))
 	}

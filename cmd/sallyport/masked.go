@@ -8,7 +8,7 @@ import (
 // masked takes from text for people what looks like a secret that somebody put where none belongs, such as a token in the
 // place of its file's name: the name or the word before it stays, and says which it was.
 //
-//limit:cli-masked No message shows what looks like a token, a credential, a bot's token or the user and password of an address, wherever it was put.
+//limit:cli-masked No message shows what looks like a token, a credential, a bot's token or the user and password of an address, where a name, an address or a path is asked.
 func masked(s string) string {
 	if strings.Contains(s, "sp-agent-") || strings.Contains(s, "sp-person-") {
 		s = regexp.MustCompile(`\b(sp-(?:agent|person)-)[^\s/'",;:]+`).ReplaceAllString(s, "$1…")
