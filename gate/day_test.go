@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -204,14 +205,7 @@ func TestSharesOfAnAmountAreOnRecord(t *testing.T) {
 	text = strings.Replace(text, `"max_spread_bps": "200"`, `"max_spread_bps": "200", "market_slippage_bps": "50"`, 1)
 	r := newRoom(t, text)
 	r.v.rests = true
-	word := func(name, v string) trade.Text { return trade.Text{Name: name, Value: v, Kind: trade.IsText} }
-	o, _, faults := trade.Parse(trade.Draft{
-		Account: "paper", Symbol: word("symbol", "AAPL"), Side: word("side", "buy"), Notional: word("notional", "500.00"),
-		Type: word("order_type", "market"), TimeInForce: word("time_in_force", "day"),
-	})
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
+	o := gatetest.Line(t, "buy $500.00 AAPL market")
 	d := r.Execute(ctx, call(t, "buy", "AAPL", "1", "1", func(c *gate.Call) { c.Order = o }))
 	if said(d) != "allow" {
 		t.Fatalf("%s", d.AppendJSON(nil))

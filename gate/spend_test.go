@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/policy"
 	"sallyport/trade"
@@ -82,7 +83,7 @@ func TestApprovedPermissionIsSpentOnlyBeforeItsExpiry(t *testing.T) {
 //attack:gate-approved-permission
 func TestApprovedPermissionNeedsAsManyPersonsAsItIsWorth(t *testing.T) {
 	c := call(t, "buy", "AAPL", "10", "100", withCall("c1"))
-	c.Order = marketOrder(t, "buy", "AAPL", "10")
+	c.Order = gatetest.Line(t, "buy 10 AAPL market")
 	for name, tt := range map[string]struct {
 		ask    string
 		by     int
@@ -319,20 +320,6 @@ func must2(d ledger.Decision, found bool, err error) func(testing.TB) ledger.Dec
 		}
 		return d
 	}
-}
-
-// marketOrder is an order at the market.
-func marketOrder(t testing.TB, side, symbol, quantity string) trade.Order {
-	t.Helper()
-	text := func(name, v string) trade.Text { return trade.Text{Name: name, Value: v, Kind: trade.IsText} }
-	o, _, faults := trade.Parse(trade.Draft{
-		Account: "paper", Symbol: text("symbol", symbol), Side: text("side", side), Quantity: text("quantity", quantity),
-		Type: text("type", "market"), TimeInForce: text("time_in_force", "day"),
-	})
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	return o
 }
 
 // TestApprovalOfSomebodyWhoIsGonePermitsNothing: a permission that he approved is spent no more, and keeps what it

@@ -13,6 +13,7 @@ import (
 
 	"sallyport/dialect"
 	"sallyport/gate"
+	"sallyport/gatetest"
 	"sallyport/ledger"
 	"sallyport/replay"
 	"sallyport/trade"
@@ -312,11 +313,8 @@ func (l *wideLife) stopOrGo() {
 // reduce has a person sell of what is held, or of more than is held and free, which is refused and on no tape.
 func (l *wideLife) reduce() {
 	symbol, _ := trade.ParseSymbol([]string{"AAPL", "MSFT"}[l.rnd.IntN(2)])
-	o, _, faults := trade.Parse(trade.Draft{
-		Account: "paper", Symbol: text(symbol.String()), Side: text("sell"), Quantity: text(l.part(l.venue.held[symbol]).String()),
-		Type: text("limit"), LimitPrice: text("98.00"), TimeInForce: text("day"),
-	})
-	if len(faults) > 0 {
+	o, err := gatetest.ReadLine(fmt.Sprintf("sell %s %s at 98.00", l.part(l.venue.held[symbol]), symbol))
+	if err != nil {
 		return // nothing is held
 	}
 	d, err := l.gate.Reduce(l.t.Context(), l.ann, o)
@@ -332,8 +330,6 @@ func (l *wideLife) reduce() {
 	l.intents = append(l.intents, d.Intent)
 	l.decided(d)
 }
-
-func text(s string) trade.Text { return trade.Text{Value: s, Kind: trade.IsText} }
 
 // shows has the market show a quote, which the daemon sees a second later.
 func (l *wideLife) shows() {
