@@ -23,6 +23,7 @@ type app struct {
 	getenv func(string) string
 	now    func() time.Time
 	random func(*[10]byte)
+	proves time.Duration // how long a hook looks whether a policy is sound
 
 	granted grant // what this process may do, read once
 	secret  descriptor
@@ -55,7 +56,7 @@ func (g *given) Type() string { return "string" }
 
 // newApp returns the app of this process.
 func newApp() *app {
-	return &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom}
+	return &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, getenv: os.Getenv, now: time.Now, random: fillRandom, proves: proveWithin}
 }
 
 // fillRandom never fails: without the system's randomness crypto/rand ends the program.

@@ -16,10 +16,28 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"sallyport/hook"
 )
 
-// TestMain lets the scripts run this test binary as sallyport.
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sallyport": main}) }
+// TestMain lets the scripts run this test binary as sallyport, and as one whose hooks have no time to look whether a policy
+// is sound.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sallyport": main, "hurried": func() {
+		a := newApp()
+		a.proves = time.Microsecond
+		os.Exit(run(a, os.Args[1:]))
+	}})
+}
+
+// TestHookLooksForASecondWhetherAPolicyIsSound: what the bound does is in proof.txtar.
+//
+//attack:cli-hook-proof
+func TestHookLooksForASecondWhetherAPolicyIsSound(t *testing.T) {
+	if got := newApp().proves; got != time.Second || got > hook.MaxWait/2 {
+		t.Errorf("%s of %s", got, hook.MaxWait)
+	}
+}
 
 // TestScript runs the scripts of testdata/script, which are examples of every command too. Each has a home directory of
 // its own, and begins without a data directory. Under the race detector only those run whose processes have more than
@@ -52,7 +70,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "capture": capture, "columns": columns, "jsonlines": jsonLines, "change": change, "says": says, "listens": listens, "quote": quote,
-			"largest": largest, "unproved": unproved,
+			"largest": largest,
 		},
 		RequireExplicitExec: true,
 	})
@@ -148,21 +166,6 @@ func largest(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text := `{"version":2,"currency":"USD","timezone":"America/New_York","rules":[` + strings.Join(rules, ",\n") + `],"tests":[` + strings.Join(tests, ",\n") + "]}\n"
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
-}
-
-// unproved runs a hook under a policy that nobody has found sound yet: it denies and names the command that finds it out,
-// unless this machine is so fast that the hook has found it out itself.
-func unproved(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: unproved")
-	}
-	want := `"permissionDecision":"allow"`
-	if err := ts.Exec("sallyport", "hook", "claude"); err != nil {
-		want = `"permissionDecisionReason":"POLICY_UNPROVED: whether the policy is sound was not found out within 1s, so nothing is allowed; once the operator has run 'sallyport policy validate' it is on record.`
-	}
-	if got := ts.ReadFile("stdout"); !strings.Contains(got, want) {
-		ts.Fatalf("no %s in %s", want, got)
-	}
 }
 
 // listens SOCKET waits until somebody listens there; ! listens SOCKET until nobody does.

@@ -132,7 +132,7 @@ func (a *app) wire(ctx context.Context, u use, home string, cfg config) (o opene
 	gc := in.gate(a)
 	gc.Create, gc.Daemon = u.creates(), u == serving
 	if u == permitting {
-		gc.ProveWithin = proveWithin
+		gc.ProveWithin = a.proves
 	}
 	if u == trading || u == serving || u == venue && missing == nil {
 		o.venue, err = paper.Open(ctx, paper.Config{Path: path, Quotes: in.exchange.quotes(), Instruments: in.listed, Cash: cfg.Cash, Now: a.now})
