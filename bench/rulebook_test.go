@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -15,12 +16,13 @@ import (
 	"sallyport/trade"
 )
 
-// counter is an account with 50 positions and 20 working orders, and an order that the whole example policy allows.
+// counter is an account with 50 positions, 20 working orders and a past, and an order that the whole example policy allows.
 type counter struct {
 	book    *policy.Rulebook
 	state   *ledger.State
 	order   trade.Order
 	inquiry ledger.Inquiry
+	history *ledger.History
 }
 
 func draft(t testing.TB, side, symbol, quantity, price string) trade.Order {
@@ -46,24 +48,24 @@ func newCounter(t testing.TB) *counter {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, time.November, 30, 17, 0, 0, 0, time.UTC)
-	s := ledger.NewState()
-	s.Apply(at, ledger.KillReset{By: "p", Reason: "r"})
-	s.Apply(at, ledger.HistoryBegan{FromStart: true})
+	s, before := ledger.NewState(), at.Add(-20*time.Hour) // the day before
+	s.Apply(before, ledger.KillReset{By: "p", Reason: "r"})
+	s.Apply(before, ledger.HistoryBegan{FromStart: true})
 	symbol := func(i int) string {
 		if i == 0 {
 			return "AAPL"
 		}
 		return fmt.Sprint("S", i)
 	}
-	for i := range 50 {
+	for i := range positions {
 		o := draft(t, "buy", symbol(i), "10", "100.00")
-		s.Apply(at, ledger.Happened{
+		s.Apply(before, ledger.Happened{
 			Account: "paper", Number: uint64(i + 1), What: ledger.WasFilled, Symbol: o.Symbol(), Side: o.Side(),
 			Quantity: o.Quantity(), Price: o.LimitPrice(),
 		})
 	}
-	for i := range 20 { // the day before, so that the counts of the day are free
-		o, before := draft(t, "buy", symbol(i+1), "4", "100.00"), at.Add(-20*time.Hour)
+	for i := range 20 {
+		o := draft(t, "buy", symbol(i+1), "4", "100.00")
 		id := trade.IntentID(fmt.Sprintf("01JDESK%019d", i))
 		s.Apply(before, ledger.Decided{
 			Intent: id, Origin: ledger.Origin{Agent: "bot", Surface: "mcp"}, Account: "paper", Order: o,
@@ -80,9 +82,75 @@ func newCounter(t testing.TB) *counter {
 		Session:    policy.SessionFact{Regular: true}, Mark: func(trade.Symbol) (ledger.Mark, bool) { return mark, true },
 	}
 	for _, e := range s.Baseline(d.inquiry) {
-		s.Apply(at, e)
+		s.Apply(before, e)
 	}
+	d.live(t)
+	d.history = &ledger.History{}
+	d.state.Situation(d.inquiry, d.history)
 	return d
+}
+
+// What happened in the account on the day of the order, which the limits of the example count.
+const (
+	positions = 50
+	sentToday = 4000 // and accepted, of all agents: three in every 30 seconds, the newest a second ago
+	ownToday  = 19   // of them the order's agent's, nine of them in the last minute
+	troubles  = 1000 // denials, and rejections: as many as are remembered
+)
+
+// live makes the account's past. What was sent is of another quantity than the order, and was cancelled, so that it counts
+// and is open no more. All counts that the example asks for are within its bounds, and none of them but that of similar
+// orders is zero: see TestTheCounterIsAllowed.
+func (d *counter) live(t testing.TB) {
+	t.Helper()
+	type happening struct {
+		ago   time.Duration
+		agent trade.Agent
+		what  string
+	}
+	var all []happening
+	for i := range sentToday - ownToday {
+		agent := trade.Agent(fmt.Sprint("agent", i%300)) // so that nobody has more than 20 of the day
+		all = append(all, happening{time.Second + time.Duration(i/3)*30*time.Second, agent, "sent"})
+	}
+	for i := range ownToday {
+		ago := time.Duration(i+1) * 6 * time.Second
+		if i > 8 {
+			ago = time.Duration(i) * 30 * time.Minute
+		}
+		all = append(all, happening{ago, "bot", "sent"})
+	}
+	for i := range troubles {
+		agent := trade.Agent(fmt.Sprint("agent", i%4))
+		if i%5 == 0 {
+			agent = "bot"
+		}
+		all = append(all, happening{time.Duration(i+1) * 1500 * time.Millisecond, agent, "denied"})
+		all = append(all, happening{time.Duration(i+1) * 71 * time.Second, trade.Agent(fmt.Sprint("agent", i%300)), "rejected"})
+	}
+	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Compare(b.ago, a.ago) })
+	o, number := draft(t, "buy", "AAPL", "1", "9.00"), uint64(positions)
+	for i, h := range all {
+		at, id := d.inquiry.At.Add(-h.ago), trade.IntentID(fmt.Sprintf("01JPAST%019d", i))
+		e := ledger.Decided{Intent: id, Origin: ledger.Origin{Agent: h.agent, Surface: "mcp"}, Account: "paper", Order: o}
+		if h.what == "denied" {
+			e.Ruling = ledger.Ruling{Effect: policy.Deny, Reasons: []policy.Reason{{Code: policy.QuantityExceedsLimit}}}
+			d.state.Apply(at, e)
+			continue
+		}
+		e.Ruling, e.Clears = ledger.Ruling{Effect: policy.Allow, Rules: []string{"large-caps"}}, ledger.ClearsSend
+		e.Pending = ledger.Pending{Deadline: at}
+		d.state.Apply(at, e)
+		if h.what == "rejected" {
+			d.state.Apply(at, ledger.Concluded{Intent: id, Outcome: trade.Rejected, Source: ledger.FromBroker})
+			continue
+		}
+		number++
+		d.state.Apply(at, ledger.Concluded{Intent: id, Outcome: trade.Accepted, Source: ledger.FromBroker})
+		d.state.Apply(at, ledger.Happened{
+			Account: "paper", Number: number, Intent: id, What: ledger.WasCancelled, Symbol: o.Symbol(), Side: o.Side(), Quantity: o.Quantity(),
+		})
+	}
 }
 
 // wide is the example with bounds that the account is within: it has 20 working orders.
@@ -152,14 +220,15 @@ func cedarRequest(t testing.TB) (*cedar.PolicySet, cedar.Request) {
 	}
 }
 
-// TestRatioOfVersion2 times the whole example policy over the situation of an account with 50 positions and 20 working
-// orders, made of a ledger, and in the same run Cedar with what of it Cedar can say.
+// TestRatioOfVersion2 times the whole example policy over the situation of an account with 50 positions, 20 working orders
+// and a past, made of a ledger, and in the same run Cedar with what of it Cedar can say. What happened before is counted
+// while it is timed, each time; the first question about a scope, which indexes it, comes before.
 func TestRatioOfVersion2(t *testing.T) {
 	needMeasure(t)
 	d := newCounter(t)
 	d.wide(t)
-	facts, h := d.state.Facts("paper", d.order.Symbol(), ""), &ledger.History{}
-	situation := d.state.Situation(d.inquiry, h)
+	facts := d.state.Facts("paper", d.order.Symbol(), "")
+	situation := d.state.Situation(d.inquiry, d.history)
 	if v := d.book.Evaluate(d.order, facts, situation); v.Effect != policy.Allow {
 		t.Fatalf("the order of the measurement is not allowed: %+v", v.Reasons)
 	}
@@ -183,11 +252,11 @@ func TestRatioOfVersion2(t *testing.T) {
 			yes, _ := cedar.Authorize(set, cedar.EntityMap{}, request)
 			return yes == cedar.Allow
 		})},
-		contender{"situation", turn(func() bool { return d.state.Situation(d.inquiry, h).Equity.Known })},
+		contender{"situation", turn(func() bool { return d.state.Situation(d.inquiry, d.history).Equity.Known })},
 	)
 	fastest := func(name string) float64 { return float64(slices.Min(times[name]).Nanoseconds()) / each }
 	fmt.Printf("policy version 2, the whole example: %.0f ns; cedar-go on the part of it that Cedar can say: %.0f ns\n", fastest("ours"), fastest("cedar"))
-	fmt.Printf("the situation of 50 positions and 20 working orders: %.0f ns\n", fastest("situation"))
+	fmt.Printf("the making of that situation, of 50 positions and 20 working orders: %.0f ns\n", fastest("situation"))
 	atMost(t, "policy version 2, the whole example, allow path, ns", fastest("ours"), 2000)
 	atMost(t, "its allocations", testing.AllocsPerRun(100, func() { ours() }), 0)
 	atMost(t, "policy version 2, whole / cedar-go on a part of it", ratio(times["ours"], times["cedar"]), 1)
@@ -197,9 +266,19 @@ func TestRatioOfVersion2(t *testing.T) {
 func TestTheCounterIsAllowed(t *testing.T) {
 	d := newCounter(t)
 	d.wide(t)
-	v := d.book.Evaluate(d.order, d.state.Facts("paper", d.order.Symbol(), ""), d.state.Situation(d.inquiry, &ledger.History{}))
+	v := d.book.Evaluate(d.order, d.state.Facts("paper", d.order.Symbol(), ""), d.state.Situation(d.inquiry, d.history))
 	if v.Effect != policy.Allow {
 		t.Errorf("%+v", v.Reasons)
+	}
+	h, since := d.history, func(ago time.Duration) time.Time { return d.inquiry.At.Add(-ago) }
+	_, day := ledger.DayOf(d.inquiry.At, d.inquiry.Zone)
+	got := fmt.Sprint(
+		h.Orders(policy.PerAgent, "", since(time.Minute)), h.Orders(policy.PerAgent, "", day.Start), h.Orders(policy.PerAccount, "", day.Start),
+		h.Notional(policy.PerAccount, "", day.Start), h.Similar(since(30*time.Second)), h.Rejections(policy.PerAccount, since(5*time.Minute)).N,
+		h.Denials(policy.PerAgent, since(time.Minute)).N, h.Denials(policy.PerAccount, since(time.Minute)).N,
+	)
+	if got != "9 19 4608 41472 0 4 8 39" {
+		t.Errorf("what happened before: %s", got)
 	}
 	set, request := cedarRequest(t)
 	if yes, diagnostic := cedar.Authorize(set, cedar.EntityMap{}, request); yes != cedar.Allow {

@@ -185,12 +185,11 @@ func (h *History) troubles(l *log[trouble], per policy.Per, since time.Time) pol
 			return s.Kind == OneSymbol && s.Name == h.order.Symbol().String()
 		}))
 	}
-	n := 0
-	for i := len(l.at) - 1; i >= 0 && l.at[i] > from; i-- {
-		v := l.all[i]
-		other := per == policy.PerAgent && v.agent != h.agent || per == policy.PerSymbol && v.symbol != h.order.Symbol()
-		if !other {
-			n++
+	n := after(l.at, from)
+	for i := len(l.at) - n; i < len(l.at) && (per == policy.PerAgent || per == policy.PerSymbol); i++ {
+		v := &l.all[i]
+		if per == policy.PerAgent && v.agent != h.agent || per == policy.PerSymbol && v.symbol != h.order.Symbol() {
+			n--
 		}
 	}
 	return policy.Count{N: n, Known: l.covers(from)}
